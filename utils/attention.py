@@ -60,7 +60,11 @@ class AdditiveAttention(nn.Module):
         self.v = nn.Linear(d_hidden, 1, bias=False)
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor | None = None,
+        mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """queries (..., M, Dq), keys (..., N, Dk), values (..., N, e): the keys if not given."""
         values = keys if values is None else values
@@ -175,7 +179,9 @@ def _softmax_where(scores: Tensor, mask: Tensor | None) -> Tensor:
 def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() < 2:
-            raise ValueError(f"{name} must have shape (..., tokens, width), got {tuple(tensor.shape)}")
+            raise ValueError(
+                f"{name} must have shape (..., tokens, width), got {tuple(tensor.shape)}"
+            )
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(
             "queries and keys must have the same width to be multiplied, "
@@ -187,8 +193,7 @@ def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
 def _check_tokens(q: Tensor, k: Tensor, v: Tensor) -> None:
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(
-            "there must be one value for each key, "
-            f"got {k.shape[-2]} keys and {v.shape[-2]} values"
+            f"there must be one value for each key, got {k.shape[-2]} keys and {v.shape[-2]} values"
         )
     if q.shape[-2] == 0 or k.shape[-2] == 0:
         raise ValueError(

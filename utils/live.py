@@ -1,5 +1,7 @@
 """The live figure behind ``utils.notebook.play``: sliders above a picture and a sentence."""
 
+from base64 import b64encode
+
 import ipywidgets as widgets
 
 from utils.notebook import draw_once
@@ -11,7 +13,9 @@ class LiveFigure(widgets.VBox):
     def __init__(self, draw, sliders: dict, *, animate: bool = False):
         self._draw = draw
         self._controls = {name: _control(name, spec) for name, spec in sliders.items()}
-        self._image = widgets.Image(format="png", layout={"max_width": "100%"})
+        self._image = widgets.Image(
+            format="png", layout={"max_width": "100%", "align_self": "flex-start"}
+        )
         self._caption = widgets.Label()
         self._update()
         for control in self._controls.values():
@@ -46,7 +50,8 @@ class LiveFigure(widgets.VBox):
         # ipywidgets 8 returns the bundle, 7.7 (Colab) displays by itself and has no such method
         view = super()._repr_mimebundle_(include=include, exclude=exclude, **kwargs)
         data, metadata = view if isinstance(view, tuple) else (view, {})
-        data = {**data, "image/png": self._image.value, "text/plain": repr(self)}
+        png = b64encode(self._image.value).decode()
+        data = {**data, "image/png": png, "text/plain": repr(self)}
         return data, {**metadata, "image/png": {"alt": self._alt}}
 
 

@@ -20,12 +20,13 @@ def play(draw: Callable[..., None], *, animate: bool = False, **sliders) -> "obj
 
 def show_source(*things) -> None:
     """Show the source of functions or classes, as they stand in the library."""
-    from IPython.display import Code, display
+    from IPython.display import display
 
     for thing in things:
         # cells are cut at the left margin, so a method is shown as it would be written there
         source = inspect.cleandoc("\n" + inspect.getsource(thing))
-        display(Code(source, language="python"))
+        bundle = {"text/markdown": f"```python\n{source}\n```", "text/plain": source}
+        display(bundle, raw=True)
 
 
 def draw_once(draw: Callable[..., None], values: dict) -> tuple[bytes, str]:

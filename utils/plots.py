@@ -5,6 +5,7 @@ and columns are keys, and the axes say so.  Colours stay apart for colour-blind 
 """
 
 import io
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 
@@ -111,9 +112,7 @@ def plot_curves(
         ax = fig.add_subplot()
         for i, (name, y) in enumerate(curves.items()):
             colour = COLOURS[i % len(COLOURS)]
-            ax.plot(
-                x, y, color=colour, marker=MARKERS[i % len(MARKERS)], markersize=5, label=name
-            )
+            ax.plot(x, y, color=colour, marker=MARKERS[i % len(MARKERS)], markersize=5, label=name)
         if target is not None:
             ax.axhline(target[0], color=INK, linestyle="--", linewidth=1, label=target[1])
         _axes(ax, xlabel, ylabel, title)
@@ -129,7 +128,9 @@ def plot_curves(
             ax.set_ylim(ylim)
         if len(curves) > 1 or target is not None:
             ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
-        parts = [f"{name} goes from {_number(y[0])} to {_number(y[-1])}" for name, y in curves.items()]
+        parts = [
+            f"{name} goes from {_number(y[0])} to {_number(y[-1])}" for name, y in curves.items()
+        ]
         span = f"{xlabel} from {_number(x[0])} to {_number(x[-1])}"
         show(fig, f"{title or ylabel}. For {span}: " + "; ".join(parts) + ".")
 
@@ -168,7 +169,9 @@ def plot_bars(
         show(fig, f"{title or ylabel}. " + "; ".join(rows) + ".")
 
 
-def plot_arcs(weights, tokens: Sequence[str], *, title: str | None = None, least: float = 0.2) -> None:
+def plot_arcs(
+    weights, tokens: Sequence[str], *, title: str | None = None, least: float = 0.2
+) -> None:
     """Arcs from each token (query) to the tokens it looks at (keys), thicker for larger weights.
 
     Weights under ``least`` are left out, and the figure says how many.  An arc above the words
@@ -192,8 +195,12 @@ def plot_arcs(weights, tokens: Sequence[str], *, title: str | None = None, least
         ax.axis("off")
         ax.set_title(title or "Who looks at whom")
         ax.text(
-            0.5, -0.02, f"{hidden} of {n * n} weights lie under {least:g} and are not drawn",
-            transform=ax.transAxes, ha="center", fontsize=8,
+            0.5,
+            -0.02,
+            f"{hidden} of {n * n} weights lie under {least:g} and are not drawn",
+            transform=ax.transAxes,
+            ha="center",
+            fontsize=8,
         )
         show(fig, _describe(weights, tokens, tokens, title or "Who looks at whom"))
 
@@ -209,7 +216,7 @@ def show(fig: Figure, alt: str) -> None:
         return
     from IPython.display import display  # only a notebook needs it
 
-    bundle = {"image/png": png, "text/plain": alt}
+    bundle = {"image/png": b64encode(png).decode(), "text/plain": alt}
     display(bundle, raw=True, metadata={"image/png": {"alt": alt}})
 
 
@@ -240,9 +247,18 @@ def _draw_map(ax, weights, queries, keys, title, mask, cell):
 
     small = weights.size <= 100 and cell >= 0.4
     sns.heatmap(
-        weights, ax=ax, cmap="Blues", vmin=0, vmax=max(1.0, float(np.nanmax(weights))),
-        square=True, cbar=False, annot=small, fmt=".2f", annot_kws={"fontsize": 8},
-        linewidths=0.5 if cell >= 0.25 else 0, linecolor="white",
+        weights,
+        ax=ax,
+        cmap="Blues",
+        vmin=0,
+        vmax=max(1.0, float(np.nanmax(weights))),
+        square=True,
+        cbar=False,
+        annot=small,
+        fmt=".2f",
+        annot_kws={"fontsize": 8},
+        linewidths=0.5 if cell >= 0.25 else 0,
+        linecolor="white",
     )
     if mask is not None:
         for i, j in np.argwhere(~np.broadcast_to(to_array(mask).astype(bool), weights.shape)):
@@ -260,7 +276,9 @@ def _draw_map(ax, weights, queries, keys, title, mask, cell):
 def _hatched(x, y):
     from matplotlib.patches import Rectangle
 
-    return Rectangle((x, y), 1, 1, facecolor="#eeeeee", edgecolor="#999999", hatch="///", linewidth=0)
+    return Rectangle(
+        (x, y), 1, 1, facecolor="#eeeeee", edgecolor="#999999", hatch="///", linewidth=0
+    )
 
 
 def _draw_arc(ax, i, j, weight):
@@ -288,7 +306,9 @@ def _describe(weights, queries, keys, title):
         rows.append(f"{word} looks most at {keys[best]} ({row[best]:.2f})")
     if len(rows) > 12:
         rows = rows[:12] + [f"and {len(queries) - 12} more rows"]
-    return f"{title + '. ' if title else ''}Attention map, rows are queries: " + "; ".join(rows) + "."
+    return (
+        f"{title + '. ' if title else ''}Attention map, rows are queries: " + "; ".join(rows) + "."
+    )
 
 
 def _axes(ax, xlabel, ylabel, title):

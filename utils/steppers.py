@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from utils.plots import COLOURS, INK, to_array, new_figure, show
+from utils.plots import COLOURS, INK, new_figure, show, to_array
 
 
 def plot_scores_step(q, k, step: int) -> None:

@@ -1,0 +1,77 @@
+# `make lab` to learn, `make test` to know that everything works.  `make help` lists the rest.
+# Works with GNU make 3.81 (macOS) and newer.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup lab test lint check nbval notebooks stamp coverage lock gpu test-colab test-newest bench
+
+# Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
+FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
+VENV_PYTHON := $(if $(filter Windows_NT,$(OS)),.venv/Scripts/python.exe,.venv/bin/python)
+PYTEST := $(VENV_PYTHON) -m pytest
+# Two files at a time, one torch thread each: two threads on two busy cores wait for each other.
+PARALLEL := -n 2 --dist loadfile
+NBVAL := --nbval --nbval-current-env
+
+export PYTHON
+export PYTHONUTF8 := 1
+
+help:
+	@echo "make lab         open the course in JupyterLab (sets everything up the first time)"
+	@echo "make test        lint, tests, and every notebook compared with its stored outputs"
+	@echo "make notebooks   run the notebooks and store their outputs     one only: NB=03"
+	@echo "make nbval       compare the notebooks with their outputs      one only: NB=03"
+	@echo "make lint        ruff over code and notebooks; the workflows' YAML is checked in make test"
+	@echo "make stamp       write address and version from pyproject.toml into the notebooks"
+	@echo "make coverage    which lecture items the notebooks show, by notebook"
+	@echo "make bench       measure the attention explorer in a real browser"
+	@echo "make lock        write requirements.lock anew from .venv"
+	@echo "make test-colab  the way through Colab, acted out on this machine"
+	@echo "make test-newest all tests with the newest version of every package"
+	@echo "Options: PYTHON=python3.12 to build with; LAB_ARGS and PYTEST_ARGS are handed on."
+
+setup:
+	@test -n "$(FINDER)" || { echo "No Python was found: install Python 3.12, then run the same command again." >&2; exit 1; }
+	@"$(FINDER)" tools/setup_env.py
+
+lab: setup
+	$(VENV_PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) notebooks/00_start_here.ipynb
+
+test: setup lint check
+
+lint: setup
+	$(VENV_PYTHON) -m ruff check .
+	$(VENV_PYTHON) -m ruff format --check .
+
+check: setup
+	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) tests notebooks
+
+nbval: setup
+	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) notebooks/$(NB)*.ipynb
+
+notebooks: setup
+	$(VENV_PYTHON) -m tools.notebooks $(NB)
+
+stamp: setup
+	$(VENV_PYTHON) -m tools.stamp
+
+coverage: setup
+	$(VENV_PYTHON) -m tools.coverage
+
+bench: setup
+	$(VENV_PYTHON) -m bench
+
+lock: setup
+	$(VENV_PYTHON) -m tools.lock
+
+# For the GPU runner: without a GPU its run would prove nothing.
+gpu: setup
+	$(VENV_PYTHON) -c "import torch; assert torch.cuda.is_available(), 'torch sees no GPU here'"
+
+test-colab: setup
+	$(PYTEST) $(PYTEST_ARGS) tests/test_colab.py
+
+# Not for daily use: afterwards `rm -r .venv` brings back the versions of the lock.
+test-newest:
+	@"$(FINDER)" tools/setup_env.py --newest
+	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) tests notebooks

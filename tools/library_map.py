@@ -1,0 +1,47 @@
+"""The README's map of the library: which file holds which function, and where it is taught.
+
+The map is read off the source, so it cannot name what does not exist; `make stamp` writes it, and
+a test proves that the README holds the map of today.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from tools.project import ROOT
+
+UTILS = ROOT / "utils"
+TAUGHT = re.compile(r"\bnotebook (\d\d)(?:, section (\d+))?", re.IGNORECASE)
+
+
+def public_names(file: Path) -> list[str]:
+    """Names that a reader may look for: ``__all__``, or the public functions and classes."""
+    names = []
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return ast.literal_eval(node.value)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            names.append(node.name)
+    return names
+
+
+def purpose(file: Path) -> str:
+    """The first sentence of a file's docstring."""
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    first = " ".join(docstring.split("\n\n")[0].split())
+    return re.split(r"(?<=[.?!]) ", first)[0].rstrip(".").replace("|", "\\|")
+
+
+def taught_in(file: Path) -> str:
+    """The notebooks that the docstrings of a file name, such as ``03``."""
+    return " ".join(sorted({number for number, _ in TAUGHT.findall(file.read_text("utf-8"))}))
+
+
+def table() -> str:
+    lines = ["| file | what it is for | functions and classes | taught in |", "|---|---|---|---|"]
+    for file in sorted([*UTILS.glob("*.py"), *UTILS.glob("*/__init__.py")]):
+        if names := public_names(file):
+            where = file.relative_to(ROOT).as_posix().removesuffix("__init__.py")
+            shown = ", ".join(f"`{name}`" for name in names)
+            lines.append(f"| [{where}]({where}) | {purpose(file)} | {shown} | {taught_in(file)} |")
+    return "\n".join(lines)
