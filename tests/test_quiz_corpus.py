@@ -1,0 +1,55 @@
+"""Solutions as students write them: are right ones taken and wrong ones named?"""
+
+from pathlib import Path
+
+import pytest
+
+from utils.quiz import registry
+from utils.quiz.diagnose import diagnose
+from utils.quiz.proofs import run_source
+from utils.quiz.verdict import Verdict
+
+FOLDER = Path(__file__).parent / "quiz_corpus"
+
+
+def read(file: str) -> list[tuple[str, str]]:
+    """(what stands after "#=", source) of every block of a file."""
+    blocks = (FOLDER / file).read_text(encoding="utf-8").split("\n#= ")[1:]
+    return [tuple(block.split("\n", 1)) for block in blocks]
+
+
+def verdict_on(key: str, source: str) -> Verdict:
+    exercise = registry.get(key, "X")
+    return diagnose(exercise, run_source(source, exercise.name))
+
+
+RIGHT = read("right.txt")
+WRONG = [("X03-1", expected, source) for expected, source in read("x03_1_wrong.txt")]
+WRONG += [(*head.split(" ", 1), source) for head, source in read("others_wrong.txt")]
+
+
+def fits(verdict: Verdict, expected: str) -> bool:
+    if expected == "raised":
+        return verdict.status == "raised"
+    return verdict.mistake in expected.split(" or ")
+
+
+@pytest.mark.parametrize(
+    ("key", "source"), RIGHT, ids=[f"{k}-{i}" for i, (k, _) in enumerate(RIGHT)]
+)
+def test_right_solution_passes(key, source):
+    verdict = verdict_on(key, source)
+    assert verdict.status == "passed", verdict
+
+
+@pytest.mark.parametrize(
+    ("key", "expected", "source"), WRONG, ids=[f"{k}-{i}-{e}" for i, (k, e, _) in enumerate(WRONG)]
+)
+def test_wrong_solution_is_named(key, expected, source):
+    verdict = verdict_on(key, source)
+    assert not verdict.passed
+    if expected == "?":
+        assert verdict.mistake is None, verdict
+        assert len(verdict.message) > 20
+    else:
+        assert fits(verdict, expected), verdict

@@ -1,0 +1,374 @@
+"""The mistakes of X03-1 in words: what a teaching assistant says about each of them.
+
+What each one computes stands in `attention_switches.py`, under the same name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from utils.attention import scaled_dot_product_attention
+from utils.quiz.exercise import Bug
+
+SCORES = "the line that computes the scores"
+SCALE = "the division by √d"
+SOFTMAX = "the line that turns scores into weights"
+OUTPUT = "the line that computes the output"
+RETURN = "the return line"
+
+
+# Seen often enough to come together with a second one; all others are named alone.
+COMMON = frozenset(
+    """swapped query-twice key-twice softmax-on-inputs no-transpose all-axes-reversed reshaped
+    batch-axis-moved
+    elementwise own-key-only needs-two-axes no-scale scale-d scale-times scale-d-v scale-keys
+    scale-queries scale-after-softmax softmax-over-queries softmax-over-batch softmax-over-all
+    softmax-over-table no-softmax sigmoid exp-only softmax-twice divided-by-sum argmax causal-mask
+    weights-times-keys weights-times-queries weights-transposed values-elementwise
+    scores-times-values mean-of-values output-scaled output-softmax
+    elementwise-transposed elementwise-reversed only-output only-weights order-swapped
+    scores-returned raw-scores-returned""".split()
+)
+
+
+# How the line looks that stops with an exception, for code with several mistakes at once.
+LINES = {
+    "elementwise-transposed": r"\w\)? *\* *[\w.]+(\(\w+\))?\.(T\b|mT|t\(|transpose|permute)",
+    "all-axes-reversed": r"(@ *|, *)[\w.]+(\(\w+\))?\.T\b",
+    "needs-two-axes": r"\.t\(\)|\bmm\(",
+    "batch-axis-moved": r"transpose\(0, *1\)|transpose\(1, *0\)|swapaxes\(0, *1\)",
+    "no-transpose": r"\bq(uer(y|ies))? *@ *k(eys?)?\b(?!\.)|matmul\(q\w*, *k\w*\)",
+}
+
+
+def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
+    """Bugs of one stage of the formula; ``no_scale=`` becomes the id "no-scale"."""
+    named = ((name.replace("_", "-"), text) for name, text in says.items())
+    return tuple(
+        Bug(n, text, look, see, group, rare=n not in COMMON, line=LINES.get(n, ""))
+        for n, text in named
+    )
+
+
+def any_other_scale(probes: list, results: list) -> str | None:
+    """Are the weights a softmax of c · q kᵀ with some other number c? Then say the number."""
+    factors = []
+    for (q, k, v), (output, weights) in zip(probes, results):
+        raw = (q @ k.transpose(-2, -1)).double().numpy()
+        if not np.abs(weights.sum(-1) - 1).max() <= 1e-4:  # also if there is a NaN
+            return None
+        if not np.abs(weights @ v.double().numpy() - output).max() <= 1e-3:
+            return None
+        best = weights.argmax(-1)[..., None]
+        clear = weights > 1e-8  # below, float32 has lost the number
+        logs = np.log(np.where(clear, weights, 1.0) / np.take_along_axis(weights, best, -1))[clear]
+        raw = (raw - np.take_along_axis(raw, best, -1))[clear]
+        if not (raw * raw).sum() > 0:
+            return None
+        factor = float((raw * logs).sum() / (raw * raw).sum())
+        if np.abs(factor * raw - logs).max() > 2e-3 * (1 + np.abs(logs).max()):
+            return None
+        factors.append(factor)
+    d = [q.shape[-1] for q, _, _ in probes]
+    if all(abs(f * width**0.5 - 1) < 1e-2 for f, width in zip(factors, d)):
+        return None
+    if np.ptp(factors) < 1e-3 * abs(factors[0]):
+        return f"Yours is {factors[0]:.4g} whatever d is: take d from the shape of q."
+    return f"For d = {d[0]} yours is {factors[0]:.4g}, the right one is {d[0] ** -0.5:.4g}."
+
+
+def rounded(probes: list, results: list) -> bool:
+    """Are the results the right ones, cut to a few digits?"""
+    for decimals in range(5):
+        step = 10.0**-decimals
+        for whole in (np.round, np.floor, np.trunc):
+            if all(
+                np.abs(w - whole(_right_weights(*p) / step) * step).max() < 2e-6
+                for p, (_, w) in zip(probes, results, strict=True)
+            ):
+                return True
+    return False
+
+
+def _right_weights(q: Tensor, k: Tensor, v: Tensor) -> np.ndarray:
+    return scaled_dot_product_attention(q, k, v)[1].double().numpy()
+
+
+BUGS = (
+    *_group(
+        "inputs",
+        SCORES,
+        "03, section 5",
+        swapped="Queries and keys have changed places: row i of the scores must belong to query i "
+        "and column j to key j. That is `q @ kᵀ`; yours is its mirror image `k @ qᵀ`.",
+        query_twice="Both sides of the product are q, so the queries are compared with themselves "
+        "and the keys are never looked at.",
+        key_twice="Both sides of the product are k, so the keys are compared with themselves and "
+        "the queries are never asked.",
+        values_as_keys="The queries are compared with the values. They should be compared with the "
+        "keys; the values come in only at the end.",
+        values_as_queries="The left side of the product is v. It is the queries that look at the "
+        "keys.",
+        values_twice="The values are compared with themselves; queries and keys are not used.",
+        keys_and_values_swapped="Keys and values have changed places: the queries are "
+        "compared with the keys, and the values are what is mixed.",
+        softmax_on_inputs="There is a softmax on q and on k themselves. It belongs after their "
+        "product: it turns scores into weights, not vectors into other vectors.",
+        softmax_on_queries="There is a softmax on q itself. It belongs after the product of "
+        "q and k.",
+        softmax_on_keys="There is a softmax on k itself. It belongs after the product of q and k.",
+        cosine="q and k are cut to length 1 first (cosine similarity). Attention takes the plain "
+        "dot product divided by √d.",
+        cosine_scaled="q and k are cut to length 1 first (cosine similarity) and scaled on top. "
+        "Attention takes the plain dot product divided by √d.",
+    ),
+    *_group(
+        "product",
+        SCORES,
+        "03, section 5",
+        no_transpose="k is not transposed: `q @ k` multiplies features with positions. Each query "
+        "needs a dot product with each key, `q @ k.transpose(-2, -1)`.",
+        all_axes_reversed="The batch axis takes part in the transpose: `.T` turns round *all* "
+        "axes. Swap the last two only: `k.transpose(-2, -1)`.",
+        batch_axis_moved="The transpose moves the batch axis (`transpose(0, 1)`). Swap the last "
+        "two axes: `k.transpose(-2, -1)`.",
+        reshaped="`view` or `reshape` gives k the right shape but shuffles its numbers: they are "
+        "read in the old order. A transpose is needed, `k.transpose(-2, -1)`.",
+        features_against_features="`qᵀ @ k` compares features with features. The scores need one "
+        "row per query and one column per key: `q @ kᵀ`.",
+        elementwise="`*` multiplies entry by entry. Every query with every key is a matrix "
+        "product: `@`.",
+        elementwise_transposed="`*` multiplies entry by entry, also with a transposed k. Every "
+        "query with every key is a matrix product: `@`.",
+        elementwise_reversed="`*` multiplies entry by entry, and `.T` turns round all axes. Every "
+        "query with every key is a matrix product: `q @ k.transpose(-2, -1)`.",
+        batch_summed="The scores are summed over the batch: all sequences share one table. "
+        "The batch axis has to stay (in einsum: on the right of the arrow as well).",
+        last_key_skipped="The last key is left out: its scores are 0. Does a loop stop one too "
+        "early?",
+        own_key_only="Query i meets key i only (product entry by entry, then a sum). Each "
+        "query has to meet every key: `q @ kᵀ`.",
+        distance="The scores are negative squared distances. Attention uses dot products.",
+        distance_plus="The scores are distances, so the farthest key would get the largest weight. "
+        "Attention uses dot products.",
+        sum_not_product="q and k are added before the sum over features. A dot product multiplies "
+        "them.",
+        difference="q and k are subtracted before the sum over features. A dot product multiplies "
+        "them.",
+        mean_not_sum="The products are averaged over the features instead of summed. A dot product "
+        "is a sum; the only scaling is 1/√d.",
+        absolute_scores="The scores lose their sign (`abs`). A negative score says *look away*; "
+        "keep it.",
+        negative_scores="The scores have the wrong sign, so the best matching key gets the "
+        "smallest weight.",
+        needs_two_axes="It works for one sequence, (M, d), but not for a batch, (B, M, d): `.t()` "
+        "and `torch.mm` know matrices only. `k.transpose(-2, -1)` and `@` take both.",
+    ),
+    *_group(
+        "scale",
+        SCALE,
+        "03, section 4",
+        no_scale="The scores are not divided by √d. Their spread grows with d, and the softmax "
+        "then puts nearly all weight on one key.",
+        scale_d="The scores are divided by d instead of √d, so they are too small and the weights "
+        "too even. (Dividing both q and k by √d does the same.)",
+        scale_d_squared="The scores are divided by d². It is the root of d: `d ** 0.5`.",
+        scale_times="The scores are multiplied by √d. Divide: the scaling has to make them "
+        "smaller.",
+        scale_times_d="The scores are multiplied by d. Divide by √d: the scaling has to make them "
+        "smaller.",
+        scale_fourth_root="The scores are divided by the fourth root of d. Is one root too "
+        "many, or only one of q and k scaled?",
+        scale_log="The scores are divided by log d instead of √d.",
+        scale_half="The scores are divided by d/2: `d ** 1/2` means (d ** 1)/2. Write `d ** 0.5` "
+        "or `math.sqrt(d)`.",
+        scale_precedence="The scores are divided by 2d: `/ d ** 1 / 2` divides by d and then by 2. "
+        "Write `d ** 0.5` or `math.sqrt(d)`.",
+        scale_d_v="The root is taken of the width of v. What is summed up in q · k is the width of "
+        "q and k.",
+        scale_keys="The root is taken of the number of keys N. It is the width d, the last axis of "
+        "q, that makes dot products large.",
+        scale_queries="The root is taken of the number of queries M. It is the width d, the last "
+        "axis of q, that makes dot products large.",
+        scale_batch="The root is taken of the first axis, the batch (`len(q)` or `shape[0]`). Take "
+        "the last one, `q.shape[-1]`.",
+        scale_by_keys="The scores are divided by the number of keys N, not by √d.",
+        scale_by_queries="The scores are divided by the number of queries M, not by √d.",
+        scale_numel="The root is taken of the count of all numbers in k. Take the width only, "
+        "`k.shape[-1]`.",
+        scale_norms="The scores are divided by the length of each key. Divide by √d, the same "
+        "number for all.",
+        scale_std="The scores are divided by their own standard deviation. Divide by √d: a number "
+        "known before any score is.",
+        floor_division="`//` cuts the scores down to whole numbers. Divide with `/`.",
+        scale_before_root="The root is taken of the whole quotient. Only d stands under the root: "
+        "scores / √d.",
+        scale_after_softmax="The scaling comes after the softmax, so the rows sum to 1/√d. It "
+        "belongs before, on the scores.",
+        scale_again_after_softmax="The scaling comes twice: on the scores, where it belongs, and "
+        "again after the softmax, so the rows sum to 1/√d.",
+        times_after_softmax="The weights are multiplied by √d after the softmax, so their rows sum "
+        "to √d. The scaling belongs on the scores, and it divides.",
+        scale_after_softmax_d="The weights are divided by d after the softmax, so their rows "
+        "do not sum to 1. The scaling belongs on the scores, by √d.",
+    ),
+    Bug(
+        "other-scale",
+        "The weights are a softmax of q kᵀ times some number, but that number is not 1/√d.",
+        SCALE,
+        "03, section 4",
+        detect=any_other_scale,
+    ),
+    Bug(
+        "rounded",
+        "The weights are rounded. Small differences matter for learning: return them as computed.",
+        SOFTMAX,
+        "03, section 3",
+        detect=rounded,
+    ),
+    *_group(
+        "weights",
+        SOFTMAX,
+        "03, section 3",
+        softmax_over_queries="The softmax runs over the queries: the columns sum to 1, the rows do "
+        "not. Each query shares out its own weights over the keys, the last axis: `dim=-1`.",
+        **dict.fromkeys(
+            (
+                "softmax_on_inputs_only",
+                "softmax_on_inputs_unscaled",
+                "softmax_on_inputs_and_tokens",
+                "softmax_on_tokens",
+            ),
+            "There is a softmax on q and one on k, and none on their product. It belongs after the "
+            "product: it turns a query's scores into weights.",
+        ),
+        softmax_over_batch="The softmax runs over the batch axis, so sequences compete with each "
+        "other. (Without `dim=` torch may pick that axis.) Take the keys, `dim=-1`.",
+        softmax_over_all="The softmax runs over all entries together, the batch too: the whole "
+        "tensor sums to 1. Each row has to: `dim=-1`.",
+        softmax_over_table="The softmax runs over queries and keys together: each table sums to 1. "
+        "Each row has to: `dim=-1`.",
+        softmax_over_queries_then_keys="There are two softmaxes, one over the queries and one over "
+        "the keys. Only the one over the keys belongs here.",
+        no_softmax="There is no softmax: the scores themselves are used as weights. Weights are "
+        "positive and each row sums to 1.",
+        sigmoid="A sigmoid takes the place of the softmax: each weight is decided alone, and the "
+        "rows do not sum to 1.",
+        sigmoid_normalised="A sigmoid divided by its sum takes the place of the softmax. It "
+        "flattens large scores; softmax uses exp.",
+        tanh="A tanh takes the place of the softmax: weights become negative and do not sum to 1.",
+        relu="A ReLU takes the place of the softmax: the rows do not sum to 1.",
+        relu_normalised="A ReLU divided by its sum takes the place of the softmax, which uses exp.",
+        tanh_before_softmax="The scores go through a tanh before the softmax. They go in as "
+        "they are.",
+        relu_before_softmax="The scores go through a ReLU before the softmax. They go in as "
+        "they are: a negative score says *look away*.",
+        sigmoid_before_softmax="The scores go through a sigmoid before the softmax. They go in as "
+        "they are.",
+        exp_only="The exp is there, but it is not divided by its sum over the keys, so the rows do "
+        "not sum to 1.",
+        exp_sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the "
+        "wrong one. Write `.sum(-1, keepdim=True)`.",
+        exp_sum_queries_no_keepdim="The exps are summed over the queries, and the sum has lost an "
+        "axis. Sum over the keys and keep the axis: `.sum(-1, keepdim=True)`.",
+        max_no_keepdim="The maximum has lost its axis, so it lines up with the wrong one. Write "
+        "`.amax(-1, keepdim=True)`.",
+        log_softmax="`log_softmax` gives logarithms of weights: all negative. Use `softmax`.",
+        softmax_twice="There are two softmaxes, one after the other. The second one makes the "
+        "weights nearly even. Is one of them hidden in another line?",
+        divided_by_sum="The scores are divided by their sum, without exp. Negative scores give "
+        "negative weights, and a sum near 0 explodes. Softmax takes exp first.",
+        divided_by_abs_sum="The scores are divided by the sum of their absolute values. "
+        "Weights may not be negative: softmax takes exp first.",
+        abs_normalised="The absolute scores are divided by their sum. Softmax takes exp, so that a "
+        "negative score gets little weight instead of much.",
+        squares_normalised="The squared scores are divided by their sum. Softmax takes exp, "
+        "so that a negative score gets little weight instead of much.",
+        divided_by_norm="The rows are cut to length 1 (squares sum to 1). Weights sum to 1 "
+        "themselves: softmax.",
+        divided_by_max="The rows are divided by their maximum. Weights have to sum to 1: softmax.",
+        min_max="The rows are stretched to 0…1 by their minimum and maximum. Weights have to sum "
+        "to 1: softmax.",
+        power_of_two="Powers of 2 take the place of exp: all differences shrink. Softmax uses e.",
+        exp_over_scores="The exp is divided by the sum of the scores. Divide it by the sum of the "
+        "exps.",
+        argmax="Each query takes its best key only (argmax). That is no soft choice, and no "
+        "gradient flows through it. Use softmax.",
+        uniform="All weights are equal, whatever the queries say.",
+        rounded_to_whole="The weights are rounded to 0 and 1. Keep them as they are.",
+        causal_mask="Keys after the query's own position are hidden (a causal mask). Nobody asked "
+        "for a mask here: each query may look at every key.",
+    ),
+    *_group(
+        "output",
+        OUTPUT,
+        "03, section 5",
+        weights_times_keys="The weights mix the keys. It is the values that are taken home: "
+        "`weights @ v`.",
+        weights_times_queries="The weights mix the queries. It is the values that are taken home: "
+        "`weights @ v`.",
+        weights_transposed="The weights are transposed before they meet v. Row i of the weights "
+        "belongs to query i and stays a row: `weights @ v`.",
+        weights_reshaped="The weights are reshaped before they meet v, which shuffles them. They "
+        "fit as they are: `weights @ v`.",
+        values_first="The order is turned round: `v @ weights`. Each output is a row of weights "
+        "times v: `weights @ v`.",
+        values_transposed="v is transposed in the last product. It fits as it is: (M, N) @ "
+        "(N, d_v).",
+        values_elementwise="`*` multiplies weights and values entry by entry. The weighted "
+        "sum is a matrix product: `weights @ v`.",
+        scores_times_values="The output is made with the scores instead of the weights. The "
+        "softmax has to come in between.",
+        mean_of_values="The output is the plain mean of the values; the weights are not used.",
+        sum_of_values="The output is the plain sum of the values; the weights are not used.",
+        last_value_only="Only the last key's share arrives in the output. In a loop over the keys, "
+        "`=` starts anew each time; `+=` adds up.",
+        best_value_only="The output is the value of the best key only. Mix all of them: "
+        "`weights @ v`.",
+        output_scaled="The output is divided by √d instead of the scores. The scaling has to tame "
+        "the softmax, so it belongs before it.",
+        output_scaled_again="The output is divided by √d once more. The scaling belongs on the "
+        "scores, and nowhere else.",
+        output_times="The output is multiplied by √d. Nothing is scaled after the softmax.",
+        output_averaged="The output is divided by the number of keys. The weights sum to 1 "
+        "already: that is the average.",
+        output_softmax="There is a softmax on the output. The last step is `weights @ v`, nothing "
+        "more.",
+        output_normalised="The output is cut to length 1. The last step is `weights @ v`, nothing "
+        "more.",
+        residual_query="The queries are added to the output. A residual connection comes later, "
+        "outside of attention.",
+        residual_value="The values are added to the output. A residual connection comes later, "
+        "outside of attention.",
+        output_transposed="The output is transposed. It has one row per query: (M, d_v).",
+        output_summed="The output is summed over the queries. Each query keeps a row of its own.",
+        output_mean="The output is averaged over the queries. Each query keeps a row of its own.",
+        output_beside_query="The queries are attached to the output. Return the mixture of values "
+        "alone.",
+        values_softmax="There is a softmax on v. The values are mixed as they are.",
+    ),
+    *_group(
+        "return",
+        RETURN,
+        "03, section 5",
+        only_output="Only the output comes back. The function returns two things: "
+        "`return output, weights`.",
+        only_weights="Only the weights come back. The function returns two things: "
+        "`return output, weights`.",
+        order_swapped="The two results have changed places. Output first: `return output, "
+        "weights`.",
+        scores_returned="The second result is the scores, before the softmax. The weights are what "
+        "comes after it.",
+        raw_scores_returned="The second result is q kᵀ before scaling and softmax. Return the "
+        "weights.",
+        weights_returned_transposed="The weights come back transposed. Rows are queries, columns "
+        "are keys.",
+        three_returned="Three things come back. Two are wanted: `return output, weights`.",
+        returned_dict="The results come in a dict. A pair is wanted: `return output, weights`.",
+        output_twice="The output comes back twice. The second result is the weights.",
+        weights_averaged="The weights come back averaged over the queries. Return the whole table.",
+        no_output_step="The weights and the scores come back, and the values were never used. The "
+        "output is `weights @ v`.",
+    ),
+)

@@ -1,0 +1,84 @@
+"""One check of one student's function: guarded calls that share a budget of seconds."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from utils.quiz.exercise import Exercise, Mistake
+from utils.quiz.guard import Ran, guarded
+from utils.quiz.outcome import Outcome, failed, normalise
+from utils.quiz.table import Table, copy_args, error_text, table_of
+
+# Mistakes that any exercise can have; authors need not list them.
+GENERAL = {
+    "changes-inputs": "The function writes into its inputs: after the call `{0}` is not what "
+    "it was "
+    "before. Whoever called it still needs them. Make a new tensor instead of `x /= ...`, `x "
+    "+= ...`, `x[...] = ...` or a method whose name ends in `_`.",
+    "random": "Two calls with the same inputs give different results. Is a dropout still on, "
+    "or something drawn at random inside the function?",
+    "no-gradient": "The numbers are right, but no gradient flows back through them, so "
+    "nothing could be learnt through this function. Remove `detach()`, `.data` or `no_grad()`.",
+    "returns-nothing": "The function gives back None. Is its last line a `return`?",
+    "too-few-results": "One thing comes back where several are wanted: {0}. And it is none of them "
+    "yet.",
+    "not-a-tensor": "The numbers are right, but they come as {0}. Return torch tensors, so "
+    "that the next layer can go on with them.",
+    "not-a-function": "`check` needs the function itself: write its name without brackets, as in "
+    '`check("{0}", {1})`.',
+    "leaves-python": "The function tries to end Python (`sys.exit`, `quit`, ...). A function "
+    "hands its result back with `return`.",
+    "asks-keyboard": "The function waits for the keyboard (`input`). Everything it needs "
+    "comes in as an argument.",
+    "prints-without-end": "The function prints without end, so it was stopped. Take the "
+    "`print` out of the loop.",
+}
+
+
+class Session:
+    """One check of one student's function: its calls share one budget of seconds."""
+
+    def __init__(self, exercise: Exercise, student: Any):
+        self.exercise, self.student = exercise, student
+        self.table: Table = table_of(exercise)
+        self.left = exercise.seconds
+        self.printed = 0
+        self.changed: int | None = None  # which argument was written into
+
+    def call(self, args: tuple, seed: int = 0, keep: Any = None) -> tuple[Outcome | None, Ran]:
+        """One guarded call; no outcome if there is nothing to compare (too slow, left, ...)."""
+        fresh = copy_args(args)
+
+        def work() -> Outcome:
+            torch.manual_seed(seed)
+            np.random.seed(seed)
+            random.seed(seed)
+            result = self.exercise.call(self.student, *fresh)
+            return normalise(keep(result) if keep else result)
+
+        started = time.monotonic()
+        ran = guarded(work, self.left)
+        self.left -= time.monotonic() - started
+        self.printed += ran.printed
+        if self.changed is None:
+            self.changed = _changed(args, fresh)
+        if ran.ended_well:
+            return ran.value, ran
+        if ran.error is not None and not isinstance(ran.error, Mistake):
+            return failed(error_text(ran.error)), ran
+        return None, ran
+
+
+def _changed(before: tuple, after: tuple) -> int | None:
+    """The position of the first tensor argument that was written into."""
+    for place, (a, b) in enumerate(zip(before, after, strict=True)):
+        if isinstance(a, torch.Tensor):
+            x, y = normalise(a), normalise(b)
+            if x.key != y.key or not np.array_equal(x.arrays[0], y.arrays[0], equal_nan=True):
+                return place
+    return None
