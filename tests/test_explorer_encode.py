@@ -1,0 +1,60 @@
+"""The bytes that carry the weights: right to three decimals, drawn to within 1/255, and few."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utils.explorer.encode import pack, quantise, steps_per_thousandth, unpack
+
+
+def softmax(shape, seed=0, scale=2.0):
+    scores = np.random.default_rng(seed).standard_normal(shape) * scale
+    weights = np.exp(scores)
+    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def shown(steps, m):
+    """What explorer.js writes for a step."""
+    return [f"{np.floor(step / m + 0.5) / 1000:.3f}" for step in steps]
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@given(weights=st.lists(st.floats(0, 1), min_size=1, max_size=50))
+@settings(max_examples=200, deadline=None)
+def test_three_decimals_are_pythons_three_decimals(m, weights):
+    for dtype in (np.float64, np.float32):
+        array = np.array(weights, dtype)
+        assert shown(quantise(array, m), m) == [f"{w:.3f}" for w in array.tolist()]
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_ties_and_near_ties_are_right_too(m):
+    ties = np.arange(0.0005, 1, 0.001)
+    for dtype in (np.float64, np.float32):
+        for array in (ties.astype(dtype), np.nextafter(ties.astype(dtype), dtype(0))):
+            assert shown(quantise(array, m), m) == [f"{w:.3f}" for w in array.tolist()]
+
+
+def test_drawn_weight_is_within_one_255th():
+    for keys in (5, 64, 65, 512):
+        weights, m = softmax((4, keys)), steps_per_thousandth(keys)
+        assert np.abs(quantise(weights, m) / (1000 * m) - weights).max() <= 0.00051
+
+
+def test_steps_are_odd_so_that_bins_nest():
+    assert {steps_per_thousandth(keys) % 2 for keys in range(1, 2000)} == {1}
+
+
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=300))
+@settings(deadline=None)
+def test_pack_and_unpack_are_inverse(values):
+    steps = np.array(values, np.uint16)
+    assert (unpack(pack(steps), len(steps)) == steps).all()
+
+
+def test_payload_of_twelve_layers_and_heads_is_small():
+    weights = softmax((12, 12, 32, 32))
+    assert len(pack(quantise(weights, 1))) < 0.75 * weights.size
+    causal = np.tril(np.ones((64, 64))) / np.arange(1, 65)[:, None]
+    assert len(pack(quantise(causal, 1))) < 0.3 * causal.size

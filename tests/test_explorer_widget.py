@@ -1,0 +1,218 @@
+"""The widget on the Python side: selection, text, still pictures, pages, measures."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import traitlets
+from PIL import Image
+
+from utils.explorer import AttentionExplorer, head_distance, head_entropy, page, rollout, static
+from utils.explorer.sheet import STOPS, Sheet, ramp
+
+JS = Path(page.__file__).with_name("explorer.js").read_text(encoding="utf-8")
+TOKENS = ["the", "animal", "was", "tired"]
+
+
+def softmax(*shape, seed=0):
+    scores = np.random.default_rng(seed).standard_normal(shape) * 2
+    weights = np.exp(scores)
+    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def explorer():
+    return AttentionExplorer(softmax(2, 3, 4, 4), TOKENS)
+
+
+def test_repr_is_short_and_the_same_every_time(explorer):
+    assert repr(explorer) == "AttentionExplorer(layers=2, heads=3, queries=4, keys=4)"
+
+
+def test_selection_is_checked(explorer):
+    explorer.layer, explorer.head, explorer.token, explorer.view = 1, 2, 3, "lines"
+    explorer.token = None
+    for name, value, sentence in [
+        ("layer", 2, "layer must be 0 to 1, got 2"),
+        ("head", -1, "head must be 0 to 2, got -1"),
+        ("token", 4, "token must be 0 to 3, got 4"),
+        ("view", "pie", "view must be one of 'heatmap', 'lines', 'heads'"),
+        ("view", "image", "need image="),
+        ("sort", "size", "sort must be one of"),
+        ("threshold", 2.0, "between 0 and 1"),
+        ("block", "encoder", "block must be one of"),
+    ]:
+        with pytest.raises(traitlets.TraitError, match=re.escape(sentence)):
+            setattr(explorer, name, value)
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            AttentionExplorer(softmax(2, 3, 4, 4), TOKENS, **{name: value})
+    assert (explorer.layer, explorer.head) == (1, 2)
+
+
+def test_a_choice_in_the_page_arrives(explorer):
+    seen = []
+    explorer.observe(lambda change: seen.append((change["name"], change["new"])), ["layer", "head"])
+    explorer.set_state({"layer": 1, "head": 2, "token": 3, "key": 0})
+    assert (explorer.layer, explorer.head, explorer.token, explorer.key) == (1, 2, 3, 0)
+    assert sorted(seen) == [("head", 2), ("layer", 1)]
+
+
+def test_blocks_stand_side_by_side():
+    explorer = AttentionExplorer.transformer(
+        softmax(2, 2, 3, 3), softmax(2, 2, 4, 4), softmax(2, 2, 4, 3), ["a", "b", "c"], TOKENS
+    )
+    assert [entry["name"] for entry in explorer.meta["panels"]] == ["encoder", "decoder", "cross"]
+    assert explorer.meta["panels"][2]["queries"] == TOKENS
+    assert explorer.meta["panels"][2]["keys"] == ["a", "b", "c"]
+    assert repr(explorer).startswith("AttentionExplorer(blocks=encoder+decoder+cross, layers=2")
+    explorer.set_state({"block": "cross", "token": 3, "key": 2})
+    assert (explorer.block, explorer.token, explorer.key) == ("cross", 3, 2)
+    explorer.block = "encoder"
+    assert (explorer.token, explorer.key) == (None, 2)
+
+
+def test_compare_with_another_model_or_input(explorer):
+    both = AttentionExplorer(explorer.weights, TOKENS, compare={"trained": softmax(2, 3, 4, 4)})
+    assert [e["name"] for e in both.meta["panels"]] == ["this", "trained"]
+    assert [e["compared"] for e in both.meta["panels"]] == [False, True]
+    other = AttentionExplorer(softmax(2, 3, 2, 2), ["hello", "you"])
+    two = AttentionExplorer(explorer.weights, TOKENS, compare=other)
+    assert two.meta["panels"][1]["queries"] == ["hello", "you"]
+    with pytest.raises(ValueError, match="name of its own"):
+        AttentionExplorer(explorer.weights, TOKENS, compare={"this": softmax(2, 3, 4, 4)})
+
+
+# --- what is seen where no JavaScript runs
+
+
+def all_kinds():
+    image = np.random.default_rng(0).random((12, 12, 3))
+    causal = np.tril(np.ones((4, 4), bool))
+    lower = np.where(causal, softmax(1, 1, 4, 4), 0)
+    lower /= lower.sum(-1, keepdims=True)
+    yield (
+        "heatmap",
+        AttentionExplorer(lower, TOKENS, mask=causal, gold=[(1, 0)], token=1, title="T"),
+    )
+    yield "lines", AttentionExplorer(softmax(4, 4), TOKENS, view="lines", token=2)
+    yield "heads", AttentionExplorer(softmax(2, 3, 4, 4), TOKENS, view="heads")
+    yield "long", AttentionExplorer(softmax(1, 1, 300, 300), ["word"] * 300)
+    yield "chinese", AttentionExplorer(softmax(4, 4), list("動物累了"))
+    yield "persian", AttentionExplorer(softmax(3, 3), ["حیوان", "خسته", "بود"], view="lines")
+    yield "vit", AttentionExplorer.vit(softmax(2, 2, 10, 10), image)
+    yield "caption", AttentionExplorer.caption(softmax(1, 2, 4, 9), TOKENS, image)
+
+
+KINDS = list(all_kinds())
+
+
+@pytest.mark.parametrize(("kind", "explorer"), KINDS, ids=[kind for kind, _ in KINDS])
+def test_bundle_has_a_picture_its_words_and_the_widget(kind, explorer):
+    data, metadata = explorer._repr_mimebundle_()
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == explorer.model_id
+    assert "text/html" not in data  # an untrusted notebook would show that, emptied, not the PNG
+    assert data["text/plain"] == data["text/plain"].strip()
+    assert repr(explorer) in data["text/plain"]
+    assert not re.search(r"0\.\d", data["text/plain"])  # no trained number in compared text
+    assert "looks most at" in metadata["image/png"]["alt"]
+    picture = np.asarray(Image.open(io.BytesIO(explorer.to_png())).convert("RGB"))
+    assert (picture.reshape(-1, 3).std(0) > 5).any()  # not blank
+    assert (picture[:, -1] > 250).all()  # nothing runs over the right edge
+    json.dumps(data)
+
+
+def test_still_heatmap_shows_the_weights(monkeypatch):
+    weights, places = softmax(40, 40, seed=3), []
+    paint = Sheet.map
+
+    def spy(sheet, x, y, wide, tall, values, **shades):
+        places.append((round(x), round(y), round(wide / 40)))
+        paint(sheet, x, y, wide, tall, values, **shades)
+
+    monkeypatch.setattr(Sheet, "map", spy)
+    explorer = AttentionExplorer(weights, [f"t{i}" for i in range(40)])
+    picture = np.asarray(Image.open(io.BytesIO(explorer.to_png())).convert("RGB")).astype(int)
+    ((x, y, cell),) = places
+    centres = picture[y + cell // 2 :: cell, x + cell // 2 :: cell][:40, :40]
+    nearest = ((centres[:, :, None] - ramp()[None, None].astype(int)) ** 2).sum(-1).argmin(-1)
+    drawn = (nearest / 255) ** 2
+    assert np.abs(drawn - weights).max() < 0.02  # the still picture has 128 shades, the page 256
+
+
+def test_alt_text_says_who_looks_at_whom():
+    explorer = AttentionExplorer([[0.1, 0.9], [1.0, 0.0]], ["it", "animal"])
+    assert (
+        "it looks most at animal (0.900); animal looks most at it (1.000)." in explorer.describe()
+    )
+
+
+def test_page_and_python_use_the_same_colours():
+    stops = re.search(r"light: \[([^\]]+)\]", JS).group(1)
+    assert tuple(re.findall(r"#\w{6}", stops)) == STOPS
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_ramps_change_lightness_one_way_only(theme):
+    stops = re.findall(r"#\w{6}", re.search(theme + r": \[([^\]]+)\]", JS).group(1))
+    channels = np.array([[int(s[i : i + 2], 16) for i in (1, 3, 5)] for s in stops]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    steps = np.diff(luminance)
+    assert (steps < 0).all() or (steps > 0).all()
+    high, low = luminance.max(), luminance.min()
+    assert (high + 0.05) / (low + 0.05) > 10
+
+
+def test_page_names_no_other_host_and_keeps_tokens_as_text(tmp_path):
+    bad = "</script><script>alert(1)</script>"
+    explorer = AttentionExplorer(softmax(2, 2), [bad, "<!--"], title="a & b </title>")
+    text = explorer.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|//cdn|\bimport\s*\(", text)
+    assert bad not in text
+    assert text.count("</script>") == 1
+    assert "<!--" not in text
+    assert "a &amp; b &lt;/title&gt;" in text
+
+
+def test_labels_make_the_invisible_visible():
+    assert static.label("a\nb\tc") == "a⏎b⇥c"
+    assert static.label("") == "∅"
+    assert static.label("  ") == "␣␣"
+    assert static.label("x" * 100, 10) == "x" * 9 + "…"
+
+
+# --- measures
+
+
+def test_entropy_and_distance_of_known_heads():
+    one = np.eye(8)
+    assert head_entropy(one) == 0
+    assert head_distance(one) == 0
+    assert head_entropy(np.full((8, 8), 1 / 8)) == pytest.approx(3)
+    previous = np.eye(8, k=-1)
+    previous[0, 0] = 1
+    assert head_distance(previous) == pytest.approx(7 / 8)
+
+
+def test_rollout_by_hand():
+    first = np.array([[[0.5, 0.5], [0.0, 1.0]]])
+    second = np.array([[[0.0, 1.0], [1.0, 0.0]]])
+    flow = rollout(np.stack([first, second]))
+    one = np.array([[0.75, 0.25], [0.0, 1.0]])
+    assert np.allclose(flow[0], one)
+    assert np.allclose(flow[1], np.array([[0.5, 0.5], [0.5, 0.5]]) @ one)
+    assert np.allclose(rollout(softmax(4, 3, 6, 6)).sum(-1), 1)
+    with pytest.raises(ValueError, match=r"shape \(layers, heads, N, N\), got \(2, 3, 4\)"):
+        rollout(np.zeros((2, 3, 4)))
+
+
+def test_vit_carries_its_rollout_and_names_patches():
+    weights = softmax(2, 2, 5, 5)
+    explorer = AttentionExplorer.vit(weights, np.zeros((4, 4)))
+    assert explorer.meta["panels"][0]["queries"][:2] == ["[CLS]", "patch 0,0"]
+    assert explorer.meta["panels"][1]["name"] == "rollout"
+    assert np.allclose(explorer._panels[1].weights[:, 0], rollout(weights), atol=1e-6)
+    assert explorer.view == "image"

@@ -1,0 +1,1096 @@
+// The attention explorer in the page: one file, no library, no network, nothing to build.
+//
+// It reads like this: bytes → weights, colours, words, then one painter for each view (heatmap,
+// lines, heads, image, words), then the controls, and at the end `render`, which puts them together.
+// Everywhere: q = query = row, k = key = column.
+
+// ---------------------------------------------------------------- bytes → weights
+
+const toBytes = (value) => {
+  if (typeof value === "string") return Uint8Array.from(atob(value), (c) => c.charCodeAt(0));
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return value ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array();
+};
+
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// The inverse of encode.py: a byte for each value, 255 meaning "look in the 16-bit list".
+function unpack(raw, count) {
+  const steps = new Uint16Array(count);
+  for (let i = 0, next = count; i < count; i++) {
+    if (raw[i] < 255) steps[i] = raw[i];
+    else { steps[i] = raw[next] | (raw[next + 1] << 8); next += 2; }
+  }
+  return steps;
+}
+
+async function readPanel(entry, data) {
+  const part = ([start, length]) => inflate(data.subarray(start, start + length));
+  const [L, H, M, N] = entry.shape;
+  const panel = { ...entry, L, H, M, N, size: M * N, keys: entry.keys || entry.queries };
+  panel.steps = unpack(await part(entry.at), L * H * M * N);
+  panel.mask = entry.mask ? (await part(entry.mask)).subarray(0, M * N) : null;
+  panel.top = 1000 * entry.m;
+  // Colour number of each step: its square root, so that small weights stay visible.
+  panel.shade = Uint8Array.from({ length: panel.top + 1 }, (_, i) => Math.sqrt(i / panel.top) * 255 + 0.5);
+  panel.goldSet = new Set(entry.gold.map(([q, k]) => q * N + k));
+  panel.start = (layer, head) => (Math.min(layer, L - 1) * H + Math.min(head, H - 1)) * M * N;
+  panel.weight = (layer, head, q, k) => panel.steps[panel.start(layer, head) + q * N + k] / panel.top;
+  panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
+  return panel;
+}
+
+// Steps are thirds of a thousandth at the finest: rounding to thousandths is exact, see encode.py.
+const threeDecimals = (weight) => (Math.round(weight * 1000 + 1e-9) / 1000).toFixed(3);
+
+// ---------------------------------------------------------------- colours
+
+// From nothing to everything, lightness changing one way only: safe without colour vision.
+const RAMP = {
+  light: ["#ffffff", "#dcebf5", "#a9cfe5", "#62a3cf", "#2b6fae", "#134583", "#0a2350"],
+  dark: ["#1b1e24", "#1d3450", "#22587f", "#2f83a6", "#5db4b5", "#b3dcb0", "#fdf8cf"],
+};
+// Difference of two maps: orange = less here, blue = more here.
+const SPLIT = {
+  light: ["#7a2e04", "#d9772b", "#f6d3b3", "#ffffff", "#c3dcee", "#4a8fc4", "#0a2f63"],
+  dark: ["#ffc48a", "#d9772b", "#6b3d1d", "#1b1e24", "#1d4468", "#4a97cc", "#c4e3f8"],
+};
+const HEAD_COLOURS = [
+  "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
+  "#6a51a3", "#8c6d31", "#17a2a2", "#b2182b", "#7f7f7f", "#66a61e",
+];
+const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
+function table256(stops) {
+  const colours = new Uint32Array(256);
+  for (let i = 0; i < 256; i++) {
+    const at = (i / 255) * (stops.length - 1), j = Math.min(stops.length - 2, Math.floor(at));
+    const [a, b] = [rgb(stops[j]), rgb(stops[j + 1])];
+    const [r, g, u] = a.map((from, c) => Math.round(from + (b[c] - from) * (at - j)));
+    colours[i] = ((255 << 24) | (u << 16) | (g << 8) | r) >>> 0;
+  }
+  return colours;
+}
+const TABLES = Object.fromEntries(["light", "dark"].map((t) => [t, { ramp: table256(RAMP[t]), split: table256(SPLIT[t]) }]));
+
+function themeOf() {
+  const { body, documentElement: html } = document;
+  const told = body.dataset.jpThemeLight; // JupyterLab, Notebook, nbconvert
+  if (told) return told === "false" ? "dark" : "light";
+  if (body.classList.contains("vscode-dark") || html.getAttribute("theme") === "dark") return "dark";
+  if (body.classList.contains("vscode-light") || html.getAttribute("theme") === "light") return "light";
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+// ---------------------------------------------------------------- words
+
+// A token as one line: what cannot be seen is made visible, what is too long is cut.
+function label(token, longest = 40) {
+  const text = token.replace(/\r\n?|\n/g, "⏎").replace(/\t/g, "⇥").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "·");
+  if (!text.trim()) return text.length ? "␣".repeat(Math.min(3, text.length)) : "∅";
+  const letters = [...text.slice(0, 2 * longest)];
+  return letters.length > longest || text.length > 2 * longest ? letters.slice(0, longest - 1).join("") + "…" : text;
+}
+
+// A small builder: tag, properties, children. Children that are strings become text, never HTML.
+function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in node && name !== "list") node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+const word = (token) => make("bdi", { className: "ax-word" }, label(token, 60));
+const number = (value) => value.toLocaleString("en-US");
+const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+function strongest(panel, start, stride, count) {
+  const { steps } = panel;
+  let best = 0, next = -1;
+  for (let i = 1; i < count; i++) {
+    const value = steps[start + i * stride];
+    if (value > steps[start + best * stride]) { next = best; best = i; }
+    else if (next < 0 || value > steps[start + next * stride]) next = i;
+  }
+  return [best, next];
+}
+
+// ---------------------------------------------------------------- canvases
+
+function fit(canvas, width, height) {
+  const ratio = Math.min(2, window.devicePixelRatio || 1);
+  canvas.width = Math.ceil(width * ratio);
+  canvas.height = Math.ceil(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return pen;
+}
+
+const scratch = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
+const FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "Noto Sans Arabic", sans-serif';
+
+function shorten(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  const letters = [...text];
+  let low = 0, high = letters.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (pen.measureText(letters.slice(0, middle).join("") + "…").width <= room) low = middle;
+    else high = middle - 1;
+  }
+  return letters.slice(0, low).join("") + "…";
+}
+
+// ---------------------------------------------------------------- heatmap
+
+function heatmap(app, index, room) {
+  const panel = app.panels[index], { M, N } = panel;
+  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-roledescription", "attention heatmap");
+  const probe = scratch(1, 1).getContext("2d");
+  const narrow = room < 480, most = narrow ? 72 : 120;
+  const largest = Math.max(M, N) <= 8 ? 54 : 44; // a few tokens may have large cells
+  const wanted = clamp(Math.min((room - (narrow ? 70 : 96)) / N, 600 / M), 1, largest);
+  const size = clamp(wanted * 0.62, 9, 13);
+  probe.font = `${size}px ${FONT}`;
+  const width = (tokens) => Math.max(...tokens.map((t) => Math.min(most, probe.measureText(label(t, 24)).width)));
+  const left = Math.ceil(width(panel.queries)) + 14;
+  const cell = (() => {
+    const free = clamp(Math.min((room - left - 8) / N, 600 / M), 1, largest);
+    return free >= 3 ? Math.floor(free) : free;
+  })();
+  const upright = width(panel.keys) <= cell - 4;
+  const slanted = !upright && cell >= 22 && !narrow;
+  const keyWidth = width(panel.keys);
+  const above = Math.ceil(upright ? size + 12 : slanted ? keyWidth * 0.72 + size + 6 : keyWidth + 12);
+  const lean = slanted ? Math.min(keyWidth * 0.72, Math.max(8, room - left - cell * N)) : 8;
+  const [wide, tall] = [left + cell * N + lean, above + cell * M + 4];
+  const pen = fit(canvas, wide, tall);
+  canvas.dataset.grid = [left, above, cell]; // where the cells lie, for tests
+  const map = scratch(N, M), every = Math.max(1, Math.ceil((size + 1) / cell));
+  const pixels = new ImageData(N, M), words32 = new Uint32Array(pixels.data.buffer);
+  let painted = "";
+
+  function fill() { // the map itself, only when the head or the theme has changed
+    const s = app.state, other = app.partner(index), key = [s.layer, s.head, app.theme, !!other].join();
+    if (key === painted) return;
+    painted = key;
+    const from = panel.start(s.layer, s.head), { steps, shade } = panel;
+    if (other) {
+      const theirs = other.start(s.layer, s.head), colours = TABLES[app.theme].split;
+      for (let i = 0; i < M * N; i++) {
+        const gap = (steps[from + i] - other.steps[theirs + i]) / panel.top;
+        words32[i] = colours[Math.round(127.5 + 127.5 * Math.sign(gap) * Math.sqrt(Math.abs(gap)))];
+      }
+    } else {
+      const colours = TABLES[app.theme].ramp;
+      for (let i = 0; i < M * N; i++) words32[i] = colours[shade[steps[from + i]]];
+    }
+    map.getContext("2d").putImageData(pixels, 0, 0);
+  }
+
+  function labels(mark) {
+    const c = app.colours;
+    pen.textBaseline = "middle";
+    for (let q = 0; q < M; q++) {
+      if (q % every && q !== mark.q) continue;
+      if (every > 1 && mark.q != null && q !== mark.q && Math.abs(q - mark.q) < every) continue;
+      pen.font = `${q === mark.q ? "600 " : ""}${size}px ${FONT}`;
+      pen.fillStyle = q === mark.q ? c.accent : c.ink;
+      pen.textAlign = "right";
+      pen.fillText(shorten(pen, label(panel.queries[q], 24), left - 10), left - 6, above + (q + 0.5) * cell);
+    }
+    for (let k = 0; k < N; k++) {
+      if (k % every && k !== mark.k) continue;
+      if (every > 1 && mark.k != null && k !== mark.k && Math.abs(k - mark.k) < every) continue;
+      pen.font = `${k === mark.k ? "600 " : ""}${size}px ${FONT}`;
+      pen.fillStyle = k === mark.k ? c.accent : c.ink;
+      const text = label(panel.keys[k], 24), x = left + (k + 0.5) * cell;
+      if (upright) {
+        pen.textAlign = "center";
+        pen.fillText(text, x, above - size / 2 - 4);
+        continue;
+      }
+      pen.save();
+      pen.translate(x + (slanted ? -1 : 0), above - 6);
+      pen.rotate(slanted ? -Math.PI / 4 : -Math.PI / 2);
+      pen.textAlign = "left";
+      const space = slanted ? Math.min(most, (wide - x) * 1.41 - size / 2) : above - 8;
+      pen.fillText(shorten(pen, text, space), 0, 0);
+      pen.restore();
+    }
+  }
+
+  function paint() {
+    const s = app.state, c = app.colours, mark = app.mark(index);
+    fill();
+    pen.clearRect(0, 0, wide, tall);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(map, left, above, cell * N, cell * M);
+    if (panel.mask) hatch(pen, panel, left, above, cell, c);
+    pen.strokeStyle = c.rule;
+    pen.lineWidth = 1;
+    pen.strokeRect(left - 0.5, above - 0.5, cell * N + 1, cell * M + 1);
+    if (cell >= 34) numbers(s);
+    if (panel.gold.length) {
+      pen.strokeStyle = c.gold;
+      pen.lineWidth = clamp(cell / 8, 1, 3);
+      const inset = pen.lineWidth / 2;
+      for (const [q, k] of panel.gold) pen.strokeRect(left + k * cell + inset, above + q * cell + inset, cell - 2 * inset, cell - 2 * inset);
+    }
+    labels(mark);
+    pen.strokeStyle = c.accent;
+    if (mark.q != null) { pen.lineWidth = 1.5; pen.strokeRect(left - 1, above + mark.q * cell - 0.5, cell * N + 2, cell + 1); }
+    if (mark.k != null) { pen.lineWidth = 1.5; pen.strokeRect(left + mark.k * cell - 0.5, above - 1, cell + 1, cell * M + 2); }
+    if (mark.q != null && mark.k != null && cell >= 4) {
+      pen.lineWidth = 3;
+      pen.strokeRect(left + mark.k * cell + 0.5, above + mark.q * cell + 0.5, cell - 1, cell - 1);
+    }
+    const at = `Heatmap${panel.name ? ` of ${panel.name}` : ""}, layer ${s.layer}, head ${s.head}, ${M} queries by ${N} keys.`;
+    canvas.setAttribute("aria-label", `${at} Arrow keys move over the cells, Escape lets go.`);
+  }
+
+  function numbers(s) {
+    const light = app.theme === "light", other = app.partner(index);
+    pen.font = `11px ${FONT}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    for (let q = 0; q < M; q++) for (let k = 0; k < N; k++) {
+      if (panel.mask && !panel.mask[q * N + k]) continue;
+      const w = panel.weight(s.layer, s.head, q, k);
+      const text = other ? signed(panel, other, s, q, k).slice(0, 5) : threeDecimals(w).slice(1);
+      const strong = other ? Math.abs(w - other.weight(s.layer, s.head, q, k)) > 0.3 : w > 0.3;
+      pen.fillStyle = strong === light ? "#fff" : "#14171c";
+      if (!strong) pen.fillStyle = app.colours.ink;
+      pen.globalAlpha = w < 0.0005 && !other ? 0.35 : 1;
+      pen.fillText(other ? text : text === ".000" && w >= 0.9995 ? "1" : text, left + (k + 0.5) * cell, above + (q + 0.5) * cell + 0.5);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  const hit = (x, y) => {
+    const k = Math.floor((x - left) / cell), q = Math.floor((y - above) / cell);
+    if (k >= N || q >= M || (k < 0 && q < 0)) return null;
+    return { q: q < 0 ? null : q, k: k < 0 ? null : k };
+  };
+  const place = (q, k) => ({ x: left + ((k ?? 0) + 0.5) * cell, y: above + ((q ?? 0) + 0.5) * cell });
+  app.cells(canvas, () => index, hit, place, (move) => {
+    const s = app.state, q = s.token ?? 0, k = s.key ?? 0;
+    const first = s.token == null || s.key == null || s.panel !== index;
+    if (move === "Home") return { token: q, key: 0 };
+    if (move === "End") return { token: q, key: N - 1 };
+    return first ? { token: q, key: k } : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
+  });
+  return { node: app.framed(panel, canvas), paint, width: wide };
+}
+
+const signed = (panel, other, s, q, k) => {
+  const gap = Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k));
+  return (gap < 0 ? "−" : "+") + Math.abs(gap).toFixed(3);
+};
+
+function hatch(pen, panel, left, above, cell, c) {
+  const { M, N, mask } = panel, step = Math.max(4, Math.min(7, cell / 2));
+  pen.save();
+  pen.beginPath();
+  for (let q = 0; q < M; q++) { // one rectangle for each run of forbidden cells
+    for (let k = 0; k < N; k++) {
+      if (mask[q * N + k]) continue;
+      const from = k;
+      while (k < N && !mask[q * N + k]) k++;
+      pen.rect(left + from * cell, above + q * cell, (k - from) * cell, cell);
+    }
+  }
+  pen.fillStyle = c.veil;
+  pen.fill();
+  pen.clip();
+  pen.beginPath();
+  for (let d = -M * cell; d < N * cell; d += step) {
+    pen.moveTo(left + d, above + M * cell);
+    pen.lineTo(left + d + M * cell, above);
+  }
+  pen.strokeStyle = c.hatch;
+  pen.lineWidth = 1;
+  pen.stroke();
+  pen.restore();
+}
+
+// ---------------------------------------------------------------- lines
+
+const THICK = 8; // pixels of a line of weight 1
+
+// How far a line has come down after each pixel of its way across: a gentle S (a Bézier curve).
+function slope(width) {
+  const way = new Float32Array(width + 1);
+  for (let i = 0, t = 0; i <= width; i++) {
+    while (t < 1 && 1.5 * t - 1.5 * t * t + t * t * t < i / width) t += 0.001;
+    way[i] = t * t * (3 - 2 * t);
+  }
+  return way;
+}
+
+// All lines of all heads in one pass over the picture, column by column: a hundred thousand lines
+// take a tenth of a second, where stroking each would take two. In a column a line covers a piece
+// of height |slope| + thickness; it is added to `edge` where it begins and taken away where it
+// ends, so that a running sum over the column gives what covers each pixel. The faintest lines
+// skip this and drop their share on the nearest two pixels. `coarse` is a column's width: where
+// there are thousands of lines, two pixels are as good as one.
+function rasterise(image, layers, M, N, step, coarse) {
+  const { width, height, data } = image, way = slope(width), FAINT = 0.15, EDGE = 2;
+  const edge = new Float32Array(height + 8), dust = new Float32Array(height + 8);
+  const [sum, red, green, blue] = [0, 1, 2, 3].map(() => new Float32Array(height));
+  const steep = new Float32Array(M + N), long = new Float32Array(M + N); // by k - q + M
+  for (let x = 0; x < width; x++) {
+    sum.fill(0); red.fill(0); green.fill(0); blue.fill(0);
+    const down = (way[x] + way[x + 1]) / 2, fall = (way[x + 1] - way[x]) * step;
+    for (let d = -M; d < N; d++) {
+      steep[d + M] = Math.abs(d * fall);
+      long[d + M] = Math.hypot(1, (d * fall) / coarse);
+    }
+    for (const { steps, start, colour: [r, g, b], thick, from, to, first, last } of layers) {
+      for (let q = from; q < to; q++) {
+        const row = start + q * N, diagonal = M - q;
+        for (let k = first; k < last; k++) {
+          const thin = thick[steps[row + k]];
+          if (thin === 0) continue;
+          const y = (q + 0.5 + (k - q) * down) * step + EDGE, part = thin * long[k + diagonal];
+          if (thin < FAINT) {
+            const at = (y - 0.5) | 0, share = part * (y - 0.5 - at);
+            dust[at] += part - share;
+            dust[at + 1] += share;
+            continue;
+          }
+          const tall = steep[k + diagonal] + part, value = part / tall;
+          const top = Math.max(0, y - tall / 2), end = Math.min(height + 5, y + tall / 2), i = top | 0, j = end | 0;
+          const begun = value * (top - i), ended = value * (end - j);
+          edge[i] += value - begun;
+          edge[i + 1] += begun;
+          edge[j] -= value - ended;
+          edge[j + 1] -= ended;
+        }
+      }
+      let covered = edge[0] + edge[1];
+      for (let y = 0; y < height; y++) {
+        const at = y + EDGE;
+        covered += edge[at];
+        const s = covered + dust[at];
+        edge[at] = dust[at] = 0; // clean for the next head
+        if (s > 1e-4) { sum[y] += s; red[y] += s * r; green[y] += s * g; blue[y] += s * b; }
+      }
+      for (const ends of [edge, dust]) { ends.fill(0, 0, EDGE); ends.fill(0, height + EDGE); }
+    }
+    for (let y = 0, at = x * 4; y < height; y++, at += width * 4) {
+      const s = sum[y];
+      if (s === 0) { data[at + 3] = 0; continue; }
+      data[at] = red[y] / s; data[at + 1] = green[y] / s; data[at + 2] = blue[y] / s;
+      data[at + 3] = 255 * (1 - Math.exp(-2 * s));
+    }
+  }
+}
+
+function lines(app, index, room) {
+  const panel = app.panels[index], { M, N } = panel, most = Math.max(M, N);
+  const step = most > 200 ? 7 : most > 48 ? 14 : 22;
+  const side = Math.floor(clamp(room * 0.34, 96, 170)), across = clamp(room - 2 * side, 80, 200), height = most * step;
+  const canvas = make("canvas", { className: "ax-lines" });
+  canvas.setAttribute("aria-hidden", "true");
+  const pen = fit(canvas, across, height), ratio = canvas.width / across;
+  const images = {}; // a picture for columns of one pixel, and one for columns of two
+  const column = (tokens, part) => {
+    const list = make("div", { className: `ax-tokens ax-${part}` });
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", part === "queries" ? "Queries: who looks" : "Keys: what is looked at");
+    list.append(...tokens.map((token, i) => {
+      const b = make("div", { className: "ax-token", tabIndex: i ? -1 : 0, title: token.length > 12 ? label(token, 200) : "" });
+      b.setAttribute("role", "option");
+      b.append(make("bdi", {}, label(token, 40)), make("span", { className: "ax-num" }));
+      return b;
+    }));
+    list.style.setProperty("--step", `${step}px`);
+    list.style.width = `${side}px`;
+    return list;
+  };
+  const queries = column(panel.queries, "queries"), keys = column(panel.keys, "keys");
+  for (const [list, side] of [[queries, "q"], [keys, "k"]]) app.tokens(list, index, side);
+
+  function paint() {
+    const s = app.state, mark = app.mark(index), c = app.colours, limit = s.threshold * panel.top;
+    const heads = s.all_heads ? [...Array(panel.H).keys()] : [Math.min(s.head, panel.H - 1)];
+    const one = mark.q != null || mark.k != null; // a chosen token: its own lines only
+    const rangeQ = mark.q != null ? [mark.q, mark.q + 1] : [0, M];
+    const rangeK = mark.q == null && mark.k != null ? [mark.k, mark.k + 1] : [0, N];
+    const thick = new Float32Array(panel.top + 1), least = one ? 0.6 : 0;
+    for (let v = 1; v <= panel.top; v++) if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * THICK) * ratio;
+    const { steps } = panel, layers = heads.map((head) => ({
+      steps, thick, start: panel.start(s.layer, head), from: rangeQ[0], to: rangeQ[1], first: rangeK[0], last: rangeK[1],
+      colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
+    }));
+    let drawn = 0;
+    for (const { start } of layers) for (let q = rangeQ[0]; q < rangeQ[1]; q++) for (let k = rangeK[0]; k < rangeK[1]; k++) if (steps[start + q * N + k] >= limit) drawn++;
+    const coarse = drawn > 4000 ? 2 : 1, sheet = (images[coarse] ||= scratch(Math.ceil(canvas.width / coarse), canvas.height));
+    const paper = sheet.getContext("2d"), image = paper.createImageData(sheet.width, sheet.height);
+    rasterise(image, layers, M, N, step * ratio, coarse);
+    paper.putImageData(image, 0, 0);
+    pen.clearRect(0, 0, across, height);
+    pen.drawImage(sheet, 0, 0, across, height);
+    const middle = across / 2;
+    for (const [q, k] of panel.gold) {
+      if (q < rangeQ[0] || q >= rangeQ[1] || k < rangeK[0] || k >= rangeK[1]) continue;
+      pen.strokeStyle = c.gold;
+      pen.setLineDash([4, 3]);
+      pen.lineWidth = 1.5;
+      pen.beginPath();
+      pen.moveTo(0, (q + 0.5) * step);
+      pen.bezierCurveTo(middle, (q + 0.5) * step, middle, (k + 0.5) * step, across, (k + 0.5) * step);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+    marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => panel.weight(s.layer, s.head, q, mark.k) : null);
+    marks(keys, mark.k, mark.q != null ? (k) => panel.weight(s.layer, s.head, mark.q, k) : null);
+    const all = (rangeQ[1] - rangeQ[0]) * (rangeK[1] - rangeK[0]) * heads.length;
+    app.count(index, drawn, all);
+  }
+
+  let dressed = [null, null];
+  function marks(list, chosen, weight) {
+    const side = list === queries ? 0 : 1;
+    if (chosen == null && !weight && !dressed[side]) return;
+    dressed[side] = chosen != null || weight;
+    const items = list.children, { threshold } = app.state;
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i], w = weight ? weight(i) : 0, is = i === chosen;
+      item.classList.toggle("ax-chosen", is);
+      item.setAttribute("aria-selected", is);
+      const glow = weight && w >= threshold ? `color-mix(in srgb, var(--ax-line) ${Math.round(Math.sqrt(w) * 55)}%, transparent)` : "";
+      if (item.style.background !== glow) item.style.background = glow;
+      const text = weight && w >= threshold && step >= 14 ? threeDecimals(w) : "";
+      if (item.lastChild.textContent !== text) item.lastChild.textContent = text;
+    }
+    const stop = chosen ?? [...items].findIndex((item) => item.tabIndex === 0);
+    for (let i = 0; i < items.length; i++) items[i].tabIndex = i === Math.max(0, stop) ? 0 : -1;
+  }
+
+  const box = make("div", { className: "ax-pair" }, queries, canvas, keys);
+  const sides = make("div", { className: "ax-sides" }, make("span", {}, "queries look"), make("span", {}, "at keys"));
+  for (const text of sides.children) text.style.width = `${side}px`;
+  sides.style.gap = `${across}px`;
+  return { node: app.framed(panel, sides, box), paint, width: room };
+}
+
+// ---------------------------------------------------------------- all heads
+
+function measures(panel) { // computed once, when heads are first sorted
+  if (panel.measured) return panel.measured;
+  const { L, H, M, N, steps, top } = panel;
+  const bits = Float64Array.from({ length: top + 1 }, (_, i) => (i ? -(i / top) * Math.log2(i / top) : 0));
+  const entropy = new Float64Array(L * H), distance = new Float64Array(L * H);
+  for (let i = 0, at = 0; i < L * H; i++) {
+    let e = 0, d = 0;
+    for (let q = 0; q < M; q++) for (let k = 0; k < N; k++, at++) {
+      const v = steps[at];
+      if (v) { e += bits[v]; d += v * Math.abs(q - k); }
+    }
+    entropy[i] = e / M;
+    distance[i] = d / top / M;
+  }
+  return (panel.measured = { entropy, distance });
+}
+
+function headGrid(app, index, room) {
+  const panel = app.panels[index], { L, H, M, N } = panel;
+  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-roledescription", "grid of heads");
+  const sorted = app.state.sort !== "layer", gap = L * H <= 16 ? 12 : 7, left = sorted ? 2 : 28, above = sorted ? 4 : 22, below = sorted ? 12 : 0;
+  const columns = sorted ? Math.max(1, Math.min(L * H, Math.floor((room - left) / 58))) : H;
+  const side = Math.floor(clamp((room - left - 4) / columns - gap, 10, H * L <= 16 ? 96 : 56));
+  const rows = Math.ceil((L * H) / columns);
+  const [wide, tall] = [left + columns * (side + gap) + 2, above + rows * (side + gap + below) + 2];
+  const pen = fit(canvas, wide, tall), ratio = canvas.width / wide, dots = Math.round(side * ratio);
+  const order = [...Array(L * H).keys()];
+  if (sorted) {
+    const by = measures(panel)[app.state.sort];
+    order.sort((a, b) => by[a] - by[b] || a - b);
+  }
+  const place = new Int32Array(L * H);
+  order.forEach((head, i) => { place[head] = i; });
+  const corner = (i) => [left + (i % columns) * (side + gap), above + Math.floor(i / columns) * (side + gap + below)];
+  const sheet = scratch(dots * H, dots * L);
+  let painted = "";
+
+  function fill() { // each map pooled by its largest weight, or enlarged, into one picture
+    if (painted === app.theme) return;
+    painted = app.theme;
+    const pen2 = sheet.getContext("2d"), image = pen2.createImageData(dots * H, dots * L);
+    const out = new Uint32Array(image.data.buffer), colours = TABLES[app.theme].ramp, { steps, shade } = panel;
+    // Pixel i of the small map shows the cells from[i] to from[i + 1], at least one.
+    const starts = (count) => Uint16Array.from({ length: dots + 1 }, (_, i) => Math.floor((i * count) / dots));
+    const top = starts(M), left = starts(N);
+    for (let h = 0; h < L * H; h++) {
+      const corner = Math.floor(h / H) * dots * dots * H + (h % H) * dots;
+      for (let y = 0; y < dots; y++) for (let x = 0; x < dots; x++) {
+        let most = 0;
+        for (let q = top[y]; q < Math.max(top[y] + 1, top[y + 1]); q++) {
+          const row = h * M * N + q * N, end = row + Math.max(left[x] + 1, left[x + 1]);
+          for (let i = row + left[x]; i < end; i++) if (steps[i] > most) most = steps[i];
+        }
+        out[corner + y * dots * H + x] = colours[shade[most]];
+      }
+    }
+    pen2.putImageData(image, 0, 0);
+  }
+
+  function paint() {
+    const s = app.state, c = app.colours;
+    fill();
+    pen.clearRect(0, 0, wide, tall);
+    pen.imageSmoothingEnabled = false;
+    pen.font = `11px ${FONT}`;
+    pen.textBaseline = "middle";
+    pen.fillStyle = c.quiet;
+    if (!sorted) {
+      pen.textAlign = "center";
+      for (let h = 0; h < H; h++) pen.fillText(h, corner(h)[0] + side / 2, 12);
+      pen.textAlign = "right";
+      for (let l = 0; l < L; l++) pen.fillText(l, left - 6, corner(l * H)[1] + side / 2);
+    }
+    pen.strokeStyle = c.edge;
+    pen.lineWidth = 1;
+    for (let h = 0; h < L * H; h++) {
+      const [x, y] = corner(place[h]);
+      pen.drawImage(sheet, (h % H) * dots, Math.floor(h / H) * dots, dots, dots, x, y, side, side);
+      pen.strokeRect(x - 0.5, y - 0.5, side + 1, side + 1);
+      if (sorted) { pen.textAlign = "center"; pen.font = `9px ${FONT}`; pen.fillText(`${Math.floor(h / H)}·${h % H}`, x + side / 2, y + side + 8); }
+    }
+    const chosen = Math.min(s.layer, L - 1) * H + Math.min(s.head, H - 1), [x, y] = corner(place[chosen]);
+    pen.strokeStyle = c.accent;
+    pen.lineWidth = 3;
+    pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
+    canvas.setAttribute("aria-label", `${L} layers by ${H} heads${sorted ? `, sorted by ${s.sort}` : ""}. Chosen: layer ${s.layer}, head ${s.head}. Arrow keys choose another.`);
+  }
+
+  const choose = (i) => app.set({ layer: Math.floor(order[i] / H), head: order[i] % H, panel: index });
+  canvas.addEventListener("pointerdown", (event) => {
+    const column = Math.floor((event.offsetX - left) / (side + gap)), row = Math.floor((event.offsetY - above) / (side + gap + below));
+    const i = row * columns + column;
+    if (column >= 0 && column < columns && row >= 0 && i < L * H) choose(i);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    const now = place[Math.min(app.state.layer, L - 1) * H + Math.min(app.state.head, H - 1)];
+    if (event.key === "Enter") app.set({ view: "heatmap" });
+    else if (event.key === "Home") choose(0);
+    else if (event.key === "End") choose(L * H - 1);
+    else if (step && now + step >= 0 && now + step < L * H) choose(now + step);
+    else if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  const axes = make("div", { className: "ax-axes" }, sorted ? `lowest ${app.state.sort} first · layer·head under each map` : "down: layers · across: heads");
+  return { node: app.framed(panel, axes, canvas), paint, width: wide };
+}
+
+// ---------------------------------------------------------------- pictures
+
+// The picture, dark where a patch gets nothing and clear where it gets the most.
+function veil(pen, app, panel, start, width, height) {
+  const [rows, columns] = app.grid, extra = panel.N - rows * columns, { steps } = panel;
+  pen.imageSmoothingEnabled = app.picture.naturalWidth > 64; // the pixels of a tiny picture stay pixels
+  pen.drawImage(app.picture, 0, 0, width, height);
+  let most = 1;
+  for (let i = 0; i < rows * columns; i++) most = Math.max(most, steps[start + extra + i]);
+  const cover = scratch(columns, rows), image = new ImageData(columns, rows);
+  for (let i = 0; i < rows * columns; i++) image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / most));
+  cover.getContext("2d").putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(cover, 0, 0, width, height);
+  return most / panel.top;
+}
+
+function outline(pen, app, patch, width, height, colour) {
+  const [rows, columns] = app.grid, [w, h] = [width / columns, height / rows];
+  const [x, y] = [(patch % columns) * w, Math.floor(patch / columns) * h];
+  pen.lineWidth = 3.5;
+  pen.strokeStyle = "#000";
+  pen.strokeRect(x, y, w, h);
+  pen.lineWidth = 1.75;
+  pen.strokeStyle = colour;
+  pen.strokeRect(x, y, w, h);
+}
+
+// One small picture with a name under it, as a button.
+function thumbnail(side, ratio, press) {
+  const canvas = make("canvas"), name = make("bdi", { className: "ax-word" }), most = make("small");
+  const pen = fit(canvas, side, Math.round(side * ratio));
+  const node = make("button", { type: "button", className: "ax-thumb", onclick: press }, canvas, name, most);
+  return { node, canvas, pen, name, most, side, tall: Math.round(side * ratio) };
+}
+
+function imageView(app, room) {
+  const panel = app.panels[0], [rows, columns] = app.grid, extra = panel.N - rows * columns;
+  const looksAtItself = panel.keys === panel.queries, flow = app.panels.findIndex((p) => p.name === "rollout");
+  const aspect = app.picture.naturalHeight / app.picture.naturalWidth;
+  const wide = Math.round(Math.min(room, 400)), tall = Math.round(wide * aspect);
+  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-roledescription", "picture under attention");
+  const pen = fit(canvas, wide, tall);
+  const query = () => Math.min(app.state.token ?? 0, panel.M - 1);
+  const chips = make("div", { className: "ax-chips" });
+  const free = looksAtItself ? extra : panel.M;
+  for (let q = 0; q < free; q++) chips.append(make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ token: q, key: null }) }, make("bdi", {}, label(panel.queries[q]))));
+  const small = [...Array(panel.H).keys()].map((head) => thumbnail(84, aspect, () => app.set({ head, panel: 0 })));
+  const roll = flow < 0 ? null : thumbnail(84, aspect, () => app.set({ panel: flow }));
+  const caption = make("div", { className: "ax-axes" });
+
+  function paint() {
+    const s = app.state, q = query(), rolled = s.panel === flow;
+    const shown = rolled ? app.panels[flow] : panel, start = shown.start(s.layer, rolled ? 0 : s.head) + q * panel.N;
+    const most = veil(pen, app, shown, start, wide, tall);
+    if (looksAtItself && q >= extra) outline(pen, app, q - extra, wide, tall, "#fff");
+    const k = app.mark(0).k;
+    if (k != null && k >= extra) outline(pen, app, k - extra, wide, tall, app.colours.spot);
+    caption.replaceChildren(word(panel.queries[q]), rolled ? ` by rollout up to layer ${s.layer}` : ` in layer ${s.layer}, head ${s.head}`, ` · brightest = ${threeDecimals(most)}`);
+    small.forEach((item, head) => {
+      const top = veil(item.pen, app, panel, panel.start(s.layer, head) + q * panel.N, item.side, item.tall);
+      item.name.textContent = `head ${head}`;
+      item.most.textContent = threeDecimals(top);
+      item.node.setAttribute("aria-pressed", !rolled && head === Math.min(s.head, panel.H - 1));
+    });
+    if (roll) {
+      const other = app.panels[flow], top = veil(roll.pen, app, other, other.start(s.layer, 0) + q * panel.N, roll.side, roll.tall);
+      roll.name.textContent = "rollout";
+      roll.most.textContent = threeDecimals(top);
+      roll.node.setAttribute("aria-pressed", rolled);
+    }
+    [...chips.children].forEach((chip, i) => chip.setAttribute("aria-pressed", i === q));
+    canvas.setAttribute("aria-label", `Picture of ${rows} by ${columns} patches under the attention of ${label(panel.queries[q])}. Arrow keys move over the patches${looksAtItself ? ", Enter makes a patch the one that looks" : ""}.`);
+  }
+
+  const hit = (x, y) => {
+    const c = Math.floor((x / wide) * columns), r = Math.floor((y / tall) * rows);
+    return c < 0 || r < 0 || c >= columns || r >= rows ? null : { q: query(), k: extra + r * columns + c };
+  };
+  const place = (q, k) => ({ x: (((k - extra) % columns) + 0.5) * (wide / columns), y: (Math.floor((k - extra) / columns) + 0.5) * (tall / rows) });
+  app.cells(canvas, () => app.focus(), hit, place, (move) => {
+    const at = (app.state.key ?? extra) - extra;
+    if (move === "Enter") return looksAtItself ? { token: at + extra, key: at + extra } : null;
+    if (!Array.isArray(move)) return null;
+    const c = clamp((at % columns) + move[0], 0, columns - 1), r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
+    return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
+  }, looksAtItself ? (at) => ({ token: at.k, key: null }) : null);
+  const gallery = make("div", { className: "ax-gallery" }, ...small.map((item) => item.node), ...(roll ? [roll.node] : []));
+  return { node: make("div", { className: "ax-image" }, make("div", { className: "ax-figure" }, caption, canvas, chips), gallery), paint, width: room };
+}
+
+function wordsView(app, room) {
+  const panel = app.panels[0], aspect = app.picture.naturalHeight / app.picture.naturalWidth;
+  const side = room < 480 ? 92 : 124;
+  const items = panel.queries.map((token, q) => thumbnail(side, aspect, () => app.set({ token: q, key: null, panel: 0 })));
+  function paint() {
+    const s = app.state;
+    items.forEach((item, q) => {
+      const most = veil(item.pen, app, panel, panel.start(s.layer, s.head) + q * panel.N, item.side, item.tall);
+      item.name.textContent = label(panel.queries[q], 18);
+      item.most.textContent = threeDecimals(most);
+      item.node.setAttribute("aria-pressed", q === s.token);
+    });
+  }
+  const gallery = make("div", { className: "ax-gallery" }, ...items.map((item) => item.node));
+  const axes = make("div", { className: "ax-axes" }, "one picture for each word, in the order they were written · the number is the brightest patch's weight");
+  return { node: app.framed(panel, axes, gallery), paint, width: room };
+}
+
+// ---------------------------------------------------------------- the explorer
+
+const TRAITS = ["view", "layer", "head", "token", "key", "threshold", "sort", "all_heads", "difference"];
+const NAMES = { heatmap: "Heatmap", lines: "Lines", heads: "All heads", image: "Picture", words: "Words" };
+
+// Never a blank cell: if something fails, say so.
+async function render({ model, el }) {
+  try {
+    return await explore(model, el);
+  } catch (error) {
+    el.replaceChildren(make("div", { className: "ax" }, `The explorer could not draw the weights (${error}). Run the cell again; if that does not help, try a newer browser.`));
+    throw error;
+  }
+}
+
+async function explore(model, el) {
+  const meta = model.get("meta"), data = toBytes(model.get("data"));
+  const root = make("div", { className: "ax" });
+  root.setAttribute("data-lm-suppress-shortcuts", "true"); // keys typed here are ours, not JupyterLab's
+  el.append(root);
+  const app = { panels: await Promise.all(meta.panels.map((entry) => readPanel(entry, data))), grid: meta.grid, root };
+  for (const panel of app.panels) panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
+  if (meta.grid) app.picture = await picture(toBytes(model.get("picture")));
+  const named = (name) => Math.max(0, app.panels.findIndex((panel) => panel.name === name));
+  const state = (app.state = { panel: named(model.get("block")) });
+  for (const name of TRAITS) state[name] = model.get(name);
+  let hover = null, figures = [], counts = [], waiting = 0, laidOut = 0;
+
+  // --- parts of the page that stay
+  const title = make("div", { className: "ax-title" }, meta.title || "");
+  const bar = make("div", { className: "ax-bar" });
+  const stage = make("div", { className: "ax-stage" });
+  const sentence = make("div", { className: "ax-sentence" });
+  sentence.setAttribute("role", "status");
+  sentence.setAttribute("aria-live", "polite");
+  const note = make("div", { className: "ax-note" });
+  const tip = make("div", { className: "ax-tip", hidden: true });
+  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and the keys"), make("div"));
+  if (!meta.title) title.hidden = true;
+  root.append(title, bar, stage, sentence, note, table, tip);
+
+  // --- what painters ask of the explorer
+  app.mark = (index) => { // the row and column to highlight in one panel
+    const at = hover || { panel: state.panel, q: state.token, k: state.key };
+    return app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null };
+  };
+  app.partner = (index) => {
+    if (!state.difference || app.panels[index].compared) return null;
+    const mine = app.panels[index];
+    return app.panels.find((p) => p.compared && p.shape.join() === mine.shape.join()) || null;
+  };
+  app.count = (index, drawn, all) => { counts[index] = [drawn, all]; };
+  app.framed = (panel, ...nodes) => make("div", { className: "ax-figure" }, ...(panel.name ? [make("div", { className: "ax-name" }, label(panel.name, 40))] : []), ...nodes);
+
+  app.set = (changes) => {
+    for (const [name, value] of Object.entries(changes)) {
+      if (state[name] === value) continue;
+      state[name] = value;
+      if (name === "panel") model.set("block", app.panels[value].name);
+      else if (TRAITS.includes(name)) model.set(name, value);
+    }
+    model.save_changes();
+    update("view" in changes || "sort" in changes || "difference" in changes || "all_heads" in changes);
+  };
+
+  app.focus = () => (state.view !== "image" && app.panels[state.panel].name === "rollout" ? 0 : state.panel);
+  const overCell = (index, at, place, canvas) => {
+    hover = at && { panel: index, ...at };
+    if (at && at.q != null && at.k != null) {
+      const panel = app.panels[index], where = place(at.q, at.k);
+      const other = app.partner(index);
+      tip.replaceChildren(word(panel.queries[at.q]), " → ", word(panel.keys[at.k]), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
+        ...(other ? [` (${signed(panel, other, state, at.q, at.k)})`] : []));
+      tip.hidden = false;
+      const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
+      const x = a.left - b.left + where.x, y = a.top - b.top + where.y;
+      tip.style.left = `${clamp(x + 14, 0, Math.max(0, b.width - tip.offsetWidth - 4))}px`;
+      tip.style.top = `${y + 16}px`;
+    } else tip.hidden = true;
+    update();
+  };
+
+  // A canvas of cells: hover shows, click or keys choose.
+  app.cells = (canvas, panelOf, hit, place, moved, clicked) => {
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: "Home", End: "End", Enter: "Enter" };
+    canvas.addEventListener("pointermove", (event) => {
+      const at = hit(event.offsetX, event.offsetY);
+      if (at?.q !== hover?.q || at?.k !== hover?.k || hover?.panel !== panelOf()) overCell(panelOf(), at, place, canvas);
+    });
+    canvas.addEventListener("pointerleave", () => overCell(panelOf(), null));
+    canvas.addEventListener("pointerdown", (event) => {
+      const at = hit(event.offsetX, event.offsetY);
+      if (!at) return;
+      const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
+      app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
+    });
+    canvas.addEventListener("keydown", (event) => {
+      if (!moves[event.key]) return;
+      const next = moved(moves[event.key]);
+      if (!next) return;
+      event.preventDefault();
+      event.stopPropagation();
+      hover = null;
+      app.set({ panel: panelOf(), ...next });
+    });
+  };
+
+  // A column of tokens: hover shows, Tab and arrows move, click or Enter chooses and lets go.
+  app.tokens = (list, index, side) => {
+    const items = list.children, number = (event) => [...items].indexOf(event.target.closest(".ax-token"));
+    const at = (i) => ({ panel: index, q: side === "q" ? i : null, k: side === "k" ? i : null });
+    const choose = (i) => app.set({ panel: index, token: side === "q" ? i : null, key: side === "k" ? i : null });
+    list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) { hover = at(i); update(); } });
+    list.addEventListener("pointerleave", () => { hover = null; update(); });
+    list.addEventListener("click", (event) => {
+      const i = number(event);
+      if (i < 0) return;
+      const chosen = (side === "q" ? state.token : state.key) === i && state.panel === index;
+      hover = null;
+      choose(chosen ? null : i);
+    });
+    list.addEventListener("focusin", (event) => { const i = number(event); if (i >= 0 && event.target.matches(":focus-visible")) { hover = null; choose(i); } });
+    list.addEventListener("keydown", (event) => {
+      const i = number(event), last = items.length - 1;
+      const to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: last }[event.key];
+      const across = { ArrowLeft: "queries", ArrowRight: "keys" }[event.key];
+      if (to == null && !across) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const target = across ? list.parentNode.querySelector(`.ax-${across}`).children : items;
+      target[clamp(across ? i : to, 0, target.length - 1)].focus();
+    });
+  };
+
+  root.addEventListener("keydown", (event) => { // the same keys in every view
+    const typing = event.target.matches("select, input[type=range]");
+    const turn = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] }[event.key];
+    if (event.key === "Escape") app.set({ token: null, key: null });
+    else if (turn && !typing) {
+      const most = Math.max(...app.panels.map((p) => (turn[0] === "layer" ? p.L : p.H)));
+      app.set({ [turn[0]]: clamp(state[turn[0]] + turn[1], 0, most - 1) });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  // --- controls
+  const layers = Math.max(...app.panels.map((p) => p.L)), heads = Math.max(...app.panels.map((p) => p.H));
+  const group = `ax${Math.random().toString(36).slice(2)}`;
+  const views = Object.keys(NAMES).filter((view) => meta.grid || (view !== "image" && view !== "words"));
+  const tabs = make("div", { className: "ax-views" });
+  tabs.setAttribute("role", "radiogroup");
+  tabs.setAttribute("aria-label", "View");
+  for (const view of views) {
+    const radio = make("input", { type: "radio", name: group, value: view, onchange: () => app.set({ view }) });
+    tabs.append(make("label", {}, radio, make("span", {}, NAMES[view])));
+  }
+  const pick = (name, text, count) => {
+    const select = make("select", { onchange: () => app.set({ [name]: Number(select.value) }) });
+    select.append(...[...Array(count).keys()].map((i) => make("option", { value: i }, String(i))));
+    return { select, node: make("label", { className: "ax-pick", hidden: count < 2 }, text, select) };
+  };
+  const layerPick = pick("layer", "Layer", layers), headPick = pick("head", "Head", heads);
+  const sortSelect = make("select", { onchange: () => app.set({ sort: sortSelect.value }) });
+  for (const [value, text] of [["layer", "layer"], ["entropy", "entropy (sharp first)"], ["distance", "distance (near first)"]]) sortSelect.append(make("option", { value }, text));
+  const sortPick = make("label", { className: "ax-pick" }, "Sort by", sortSelect);
+  const slider = make("input", { type: "range", min: 0, max: 0.5, step: 0.005, oninput: () => app.set({ threshold: Number(slider.value) }) });
+  const shownAt = make("output");
+  const thresholdPick = make("label", { className: "ax-pick" }, "Hide under", slider, shownAt);
+  const box = (name, text) => {
+    const input = make("input", { type: "checkbox", onchange: () => app.set({ [name]: input.checked }) });
+    return { input, node: make("label", { className: "ax-pick" }, input, text) };
+  };
+  const allHeads = box("all_heads", "All heads"), difference = box("difference", "Difference");
+  bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick, allHeads.node, difference.node);
+  const comparable = app.panels.some((p) => p.compared && p.shape.join() === app.panels[0].shape.join());
+
+  function controls() {
+    for (const radio of tabs.querySelectorAll("input")) radio.checked = radio.value === state.view;
+    layerPick.select.value = state.layer;
+    headPick.select.value = state.head;
+    sortSelect.value = state.sort;
+    slider.value = state.threshold;
+    shownAt.textContent = String(+state.threshold.toFixed(3));
+    allHeads.input.checked = state.all_heads;
+    difference.input.checked = state.difference;
+    sortPick.hidden = state.view !== "heads" || layers * heads < 2;
+    thresholdPick.hidden = state.view !== "lines";
+    allHeads.node.hidden = state.view !== "lines" || heads < 2;
+    difference.node.hidden = !comparable || state.view !== "heatmap";
+  }
+
+  // --- laying out and painting
+  function build() {
+    laidOut = root.clientWidth;
+    const room = Math.max(220, laidOut - 2), shown = app.panels.map((p, i) => i).filter((i) => app.panels[i].name !== "rollout");
+    const beside = shown.filter((i) => !(state.difference && state.view === "heatmap" && app.panels[i].compared));
+    const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
+    const share = Math.floor((room - 24 * (each - 1)) / each);
+    figures = [];
+    counts = [];
+    hover = null; // what was pointed at is gone
+    tip.hidden = true;
+    if (state.view === "heatmap") figures = beside.map((i) => heatmap(app, i, share));
+    else if (state.view === "lines") figures = shown.map((i) => lines(app, i, Math.min(share, 560)));
+    else if (state.view === "heads") {
+      for (const i of shown) {
+        const grid = headGrid(app, i, room >= 900 ? Math.min(room - 440, 700) : room);
+        figures.push(grid, heatmap(app, i, room >= 900 ? room - grid.width - 30 : room));
+      }
+    } else figures = [state.view === "image" ? imageView(app, room) : wordsView(app, room)];
+    stage.replaceChildren(...figures.map((figure) => figure.node), ...(legend() || []));
+    stage.dataset.view = state.view;
+  }
+
+  function legend() {
+    if (state.view === "lines" && state.all_heads) {
+      const chips = [...Array(heads).keys()].map((h) => {
+        const chip = make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) }, make("i"), `head ${h}`);
+        chip.firstChild.style.background = HEAD_COLOURS[h % 12];
+        return chip;
+      });
+      return [make("div", { className: "ax-legend ax-chips" }, ...chips)];
+    }
+    if (!["heatmap", "heads"].includes(state.view)) return null;
+    const split = state.difference && comparable && state.view === "heatmap";
+    const strip = make("div", { className: "ax-strip" });
+    strip.style.background = `linear-gradient(to right, ${(split ? SPLIT : RAMP)[app.theme].join(",")})`;
+    const ticks = split ? [-1, -0.25, 0, 0.25, 1] : [0, 0.05, 0.25, 0.5, 1];
+    const scale = make("div", { className: "ax-ticks" }, ...ticks.map((tick) => {
+      const at = split ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick);
+      const mark = make("span", {}, String(tick).replace("-", "−"));
+      mark.style.left = `${at}%`;
+      return mark;
+    }));
+    const extras = [];
+    if (app.panels.some((p) => p.mask)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-mask" }), "masked: may not look"));
+    if (app.panels.some((p) => p.gold.length)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-gold" }), "gold link"));
+    return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...extras)];
+  }
+
+  function speak() {
+    const index = hover ? hover.panel : app.focus(), panel = app.panels[index], { q, k } = app.mark(index);
+    const rolled = panel.name === "rollout", { layer, head } = state, parts = [];
+    const value = (a, b) => make("b", {}, panel.text(layer, head, a, b));
+    const look = (a, b) => parts.push(word(panel.queries[a]), " looks at ", word(panel.keys[b]), ": ", value(a, b));
+    const start = panel.start(layer, head);
+    if (q != null && k != null) {
+      look(q, k);
+      const other = app.partner(index) || app.panels.find((p) => p.name !== "rollout" && p.compared !== panel.compared && p.shape.join() === panel.shape.join());
+      if (other && !rolled) parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+      if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
+      if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
+    } else if (q != null) {
+      const [best, next] = strongest(panel, start + q * panel.N, 1, panel.N);
+      look(q, best);
+      if (next >= 0) parts.push(", then at ", word(panel.keys[next]), ": ", value(q, next));
+      if (panel.keys === panel.queries) {
+        const [by] = strongest(panel, start + q, panel.N, panel.M);
+        parts.push(". Most looked at by ", word(panel.queries[by]), ": ", value(by, q));
+      }
+    } else if (k != null) {
+      const [best, next] = strongest(panel, start + k, panel.N, panel.M);
+      parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best]), ": ", value(best, k));
+      if (next >= 0) parts.push(", then by ", word(panel.queries[next]), ": ", value(next, k));
+    } else {
+      const hint = {
+        heatmap: "Point at a cell, or use the arrow keys, to read its weight.",
+        lines: "Point at a token, or Tab to it, to see what it looks at and who looks at it.",
+        heads: "Choose a head to enlarge it.",
+        image: "Point at a patch, or use the arrow keys, to read its weight.",
+        words: "Choose a word to read what it looks at.",
+      }[state.view];
+      parts.push(make("span", { className: "ax-quiet" }, hint));
+    }
+    const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${Math.min(layer, panel.L - 1)}, head ${Math.min(state.head, panel.H - 1)}`;
+    sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${layer}` : state.all_heads && state.view === "lines" && q == null && k == null ? `layer ${layer}, all heads` : where), " ", ...parts);
+    const notes = [];
+    if (state.view === "lines") {
+      const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), all = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
+      notes.push(`${number(drawn)} of ${number(all)} lines drawn; ${number(all - drawn)} weights under ${+state.threshold.toFixed(3)} are hidden.`);
+    } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
+    else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
+    const goldPanel = app.panels[index];
+    if (goldPanel.gold.length) {
+      const from = goldPanel.start(layer, state.head), rows = new Set(goldPanel.gold.map(([a]) => a));
+      const right = [...rows].filter((a) => goldPanel.goldSet.has(a * goldPanel.N + strongest(goldPanel, from + a * goldPanel.N, 1, goldPanel.N)[0])).length;
+      notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
+    }
+    if (state.sort !== "layer" && state.view === "heads") {
+      const m = measures(panel), i = Math.min(layer, panel.L - 1) * panel.H + Math.min(state.head, panel.H - 1);
+      notes.push(`This head: entropy about ${m.entropy[i].toFixed(1)} bits, mean distance about ${m.distance[i].toFixed(1)} tokens.`);
+    }
+    note.textContent = notes.join(" ");
+  }
+
+  function fillTable() {
+    if (!table.open) return;
+    const panel = app.panels[app.focus()], s = state, keys = panel.keys.map((t) => label(t, 200)), body = [];
+    const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [Math.min(s.token ?? 0, panel.M - 1)];
+    const cellOf = (tag, text, scope) => { const node = make(tag, { dir: "auto" }, text); if (scope) node.scope = scope; return node; };
+    if (whole) {
+      body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
+      for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(s.layer, s.head, q, k)))));
+    } else {
+      const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(s.layer, s.head, rows[0], b) - panel.weight(s.layer, s.head, rows[0], a)).slice(0, 50);
+      body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
+      for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(s.layer, s.head, rows[0], k))));
+    }
+    const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${Math.min(s.layer, panel.L - 1)}, head ${Math.min(s.head, panel.H - 1)}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
+    const help = make("p", {}, "Keys: Tab goes from part to part; arrow keys move over heads, cells, patches and tokens; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token.");
+    table.lastChild.replaceChildren(help, make("div", { className: "ax-scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, about), make("tbody", {}, ...body))));
+  }
+  table.addEventListener("toggle", fillTable);
+
+  function paintAll() {
+    for (const figure of figures) figure.paint();
+    speak();
+    root.dataset.drawn = Number(root.dataset.drawn || 0) + 1;
+  }
+  let again = false;
+  function update(rebuild = false) {
+    again ||= rebuild;
+    if (waiting) return;
+    waiting = requestAnimationFrame(() => {
+      waiting = 0;
+      if (again) build();
+      again = false;
+      controls();
+      paintAll();
+      fillTable();
+    });
+  }
+
+  function dress() { // theme: read the colours once, painters use them
+    app.theme = themeOf();
+    root.dataset.theme = app.theme;
+    const style = getComputedStyle(root), colour = (name) => style.getPropertyValue(`--ax-${name}`).trim();
+    app.colours = Object.fromEntries(["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"].map((name) => [name, colour(name)]));
+  }
+  const redress = () => { if (themeOf() !== app.theme) { dress(); update(true); } };
+  const watcher = new MutationObserver(redress);
+  for (const node of [document.body, document.documentElement]) watcher.observe(node, { attributes: true });
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  scheme.addEventListener("change", redress);
+  const resized = new ResizeObserver(() => { if (Math.abs(root.clientWidth - laidOut) > 4) update(true); });
+  resized.observe(root);
+
+  const follow = () => { // a cell has set a trait
+    let rebuild = false;
+    const before = JSON.stringify(state);
+    for (const name of TRAITS) {
+      const value = model.get(name);
+      if (state[name] === value) continue;
+      state[name] = value;
+      rebuild ||= ["view", "sort", "difference", "all_heads"].includes(name);
+    }
+    state.panel = named(model.get("block"));
+    if (JSON.stringify(state) === before) return; // it was we who set it
+    hover = null;
+    update(rebuild);
+  };
+  for (const name of [...TRAITS, "block"]) model.on(`change:${name}`, follow);
+
+  dress();
+  build();
+  controls();
+  paintAll();
+  return () => {
+    watcher.disconnect();
+    resized.disconnect();
+    scheme.removeEventListener("change", redress);
+    for (const name of [...TRAITS, "block"]) model.off(`change:${name}`, follow);
+    cancelAnimationFrame(waiting);
+    root.remove();
+  };
+}
+
+function picture(bytes) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([bytes], { type: "image/png" }));
+  return image.decode().then(() => image);
+}
+
+export default { render };

@@ -1,0 +1,317 @@
+"""The attention explorer: every layer, head and token of a model, live in a notebook.
+
+from utils.explorer import AttentionExplorer
+explorer = AttentionExplorer(weights, tokens)
+explorer                      # shows it
+explorer.layer, explorer.head # what the student chose; set them to choose for the student
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from . import inputs, page, static
+from .encode import pack, quantise, steps_per_thousandth
+from .inputs import Panel
+from .measures import rollout
+
+HERE = Path(__file__).parent
+VIEWS = ("heatmap", "lines", "heads", "image", "words")
+SORTS = ("layer", "entropy", "distance")
+SELECTION = (
+    "view", "block", "layer", "head", "token", "key", "threshold", "sort", "all_heads",
+    "difference",
+)  # fmt: skip
+
+
+class AttentionExplorer(anywidget.AnyWidget):
+    """Look at attention weights: rows are queries (who looks), columns are keys (what is seen).
+
+    weights     (M, N), (H, M, N) or (L, H, M, N): a tensor, an array, nested lists or a list over
+                layers; or a dict of several such blocks, shown side by side
+    queries     the M tokens that look; for several blocks a dict of lists
+    keys        the N tokens that are looked at; left out for self-attention
+    mask        boolean (M, N), True = may look: what is forbidden is hatched
+    gold        the right links, as (query, key) pairs or as a 0/1 matrix (M, N): outlined
+    compare     a second set of weights for the same tokens, or another explorer (other model,
+                other input): drawn beside, or subtracted; ``{"name": ...}`` gives it a name
+    image       a picture whose patches are the keys, with ``patch_grid=(rows, columns)``
+    view        "heatmap", "lines", "heads" (all small), "image", "words" (one picture a word)
+    layer, head, token, key, block, threshold, sort, all_heads, difference
+                the selection; each is a trait that a cell can read, set and observe
+    """
+
+    _esm = page.packed_module()
+    _css = HERE / "explorer.css"
+    _ipython_display_ = None  # ipywidgets 7 would show the bare widget: use our bundle everywhere
+
+    meta = traitlets.Dict().tag(sync=True)
+    data = traitlets.Bytes().tag(sync=True)
+    picture = traitlets.Bytes().tag(sync=True)
+
+    view = traitlets.Unicode("heatmap").tag(sync=True)
+    block = traitlets.Unicode("").tag(sync=True)
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    token = traitlets.Int(None, allow_none=True).tag(sync=True)
+    key = traitlets.Int(None, allow_none=True).tag(sync=True)
+    threshold = traitlets.Float(0.05).tag(sync=True)
+    sort = traitlets.Unicode("layer").tag(sync=True)
+    all_heads = traitlets.Bool(False).tag(sync=True)
+    difference = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        weights: Any,
+        queries: Any,
+        keys: Any = None,
+        *,
+        mask: Any = None,
+        gold: Any = None,
+        compare: Any = None,
+        image: Any = None,
+        patch_grid: tuple[int, int] | None = None,
+        title: str | None = None,
+        view: str | None = None,
+        block: str | None = None,
+        layer: int = 0,
+        head: int = 0,
+        token: int | None = None,
+        key: int | None = None,
+        threshold: float | None = None,
+        sort: str = "layer",
+        all_heads: bool = False,
+        difference: bool = False,
+    ) -> None:
+        panels = _panels(weights, queries, keys, mask, gold)
+        self._own = len(panels)
+        if compare is not None:
+            panels += _compared(compare, panels)
+        grid = None
+        if image is not None:
+            grid = inputs.to_patch_grid(patch_grid, len(panels[0].keys))
+            if panels[0].weights.shape[-1] == panels[0].weights.shape[-2]:
+                flow = rollout(panels[0].weights)[:, None]  # (L, 1, N, N)
+                panels.append(Panel("rollout", flow.astype(np.float32), *_tokens(panels[0])))
+        elif patch_grid is not None:
+            raise ValueError("patch_grid says how patches lie on a picture: pass image= too")
+        self._panels, self._grid, self._title = panels, grid, title or ""
+        picture = b"" if image is None else inputs.to_picture(image)
+        if threshold is None:  # weak lines hide strong ones, the more so the more keys there are
+            threshold = min(0.05, max(0.005, round(1.5 / len(panels[0].keys), 3)))
+        meta, data = _encode(panels, self._own, grid, self._title)
+        chosen = {
+            "view": view or ("image" if image is not None else "heatmap"),
+            "block": panels[0].name if block is None else block,
+            "layer": layer, "head": head, "token": token, "key": key, "threshold": threshold,
+            "sort": sort, "all_heads": all_heads, "difference": difference,
+        }  # fmt: skip
+        self._check(chosen)
+        super().__init__(meta=meta, data=data, picture=picture, **chosen)
+
+    # --- the selection: checked here, so that a wrong number is an error and no blank picture ---
+
+    def _check(self, chosen: Mapping[str, Any]) -> None:
+        try:
+            for name, value in chosen.items():
+                self._allowed(name, value, chosen.get("block"))
+        except traitlets.TraitError as error:
+            raise ValueError(str(error)) from None
+
+    def _allowed(self, name: str, value: Any, block: str | None = None) -> Any:
+        panels = {panel.name: panel for panel in self._panels}
+        choices: Any = {
+            "view": VIEWS if self._grid else VIEWS[:3],
+            "sort": SORTS,
+            "block": tuple(panels),
+        }.get(name)
+        if choices is not None and value not in choices:
+            extra = " (image and words need image=)" if name == "view" and not self._grid else ""
+            raise traitlets.TraitError(
+                f"{name} must be one of {', '.join(map(repr, choices))}{extra}, got {value!r}"
+            )
+        panel = panels.get(self.block if block is None else block, self._panels[0])
+        most = {
+            "layer": max(p.weights.shape[0] for p in self._panels),
+            "head": max(p.weights.shape[1] for p in self._panels),
+            "token": len(panel.queries),
+            "key": len(panel.keys),
+        }.get(name)
+        if most is None or (value is None and name in ("token", "key")):
+            if name == "threshold" and not 0 <= value <= 1:
+                raise traitlets.TraitError(f"threshold must lie between 0 and 1, got {value!r}")
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise traitlets.TraitError(f"{name} must be a whole number, got {value!r}")
+        if not 0 <= value < most:
+            raise traitlets.TraitError(f"{name} must be 0 to {most - 1}, got {value}")
+        return int(value)
+
+    @traitlets.validate(*SELECTION)
+    def _validate_selection(self, proposal):
+        return self._allowed(proposal["trait"].name, proposal["value"])
+
+    @traitlets.observe("block")
+    def _leave_tokens_of_other_block(self, change):
+        """A token number that the new block does not have means nothing there."""
+        panel = next(panel for panel in self._panels if panel.name == change["new"])
+        if self.token is not None and self.token >= len(panel.queries):
+            self.token = None
+        if self.key is not None and self.key >= len(panel.keys):
+            self.key = None
+
+    # --- ready-made explorers ---
+
+    @classmethod
+    def transformer(
+        cls, encoder: Any, decoder: Any, cross: Any, source: Any, target: Any, **options: Any
+    ) -> AttentionExplorer:
+        """Encoder, decoder and cross-attention of a Transformer side by side."""
+        return cls(
+            {"encoder": encoder, "decoder": decoder, "cross": cross},
+            {"encoder": source, "decoder": target, "cross": target},
+            {"encoder": source, "decoder": target, "cross": source},
+            **options,
+        )
+
+    @classmethod
+    def vit(
+        cls, weights: Any, image: Any, patch_grid: tuple[int, int] | None = None, **options: Any
+    ) -> AttentionExplorer:
+        """A Vision Transformer: the patches and class token name themselves."""
+        array = inputs.to_weights(weights)
+        high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
+        extra = array.shape[-1] - high * wide
+        names = ["[CLS]", *(f"[REG{i}]" for i in range(1, extra))][:extra]
+        names += [f"patch {row},{column}" for row in range(high) for column in range(wide)]
+        options = {"token": 0, **options}
+        return cls(array, names, image=image, patch_grid=(high, wide), **options)
+
+    @classmethod
+    def caption(
+        cls, weights: Any, words: Any, image: Any, patch_grid: tuple[int, int] | None = None,
+        **options: Any,
+    ) -> AttentionExplorer:  # fmt: skip
+        """Words that look at a picture, one after the other: a grid over time."""
+        array = inputs.to_weights(weights)
+        high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
+        names = [f"[extra {i}]" for i in range(array.shape[-1] - high * wide)]
+        names += [f"patch {row},{column}" for row in range(high) for column in range(wide)]
+        options = {"view": "words", **options}
+        return cls(array, words, names, image=image, patch_grid=(high, wide), **options)
+
+    # --- what others see: text, PNG, a page ---
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the first block as an array (L, H, M, N)."""
+        return self._panels[0].weights
+
+    def __repr__(self) -> str:
+        layers, heads, rows, columns = self._panels[0].weights.shape
+        names = [panel.name for panel in self._panels[: self._own] if panel.name]
+        blocks = f"blocks={'+'.join(names)}, " if names else ""
+        return (
+            f"AttentionExplorer({blocks}layers={layers}, heads={heads}, queries={rows}, "
+            f"keys={columns})"
+        )
+
+    def describe(self) -> str:
+        """What the picture shows, in words: the text alternative of the PNG."""
+        return static.describe(self)
+
+    def to_png(self) -> bytes:
+        """The current view as a PNG."""
+        return static.draw(self)
+
+    def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
+        data, metadata = super()._repr_mimebundle_() or ({}, {})
+        # Numbers stay out of the plain text: trained weights differ from machine to machine.
+        data["text/plain"] = static.summary(self)
+        data["image/png"] = base64.b64encode(self.to_png()).decode()
+        return data, {**metadata, "image/png": {"alt": self.describe()}}
+
+    def save_html(self, path: str | Path) -> Path:
+        """Write one self-contained page, fully interactive with no network; returns its path."""
+        path = Path(path)
+        path.write_text(page.whole_page(self._page_state(), self._title), encoding="utf-8")
+        return path
+
+    def _page_state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("meta", "data", "picture", *SELECTION)}
+
+
+def _tokens(panel: Panel) -> tuple[list[str], list[str]]:
+    return panel.queries, panel.keys
+
+
+def _panels(weights: Any, queries: Any, keys: Any, mask: Any, gold: Any) -> list[Panel]:
+    """One panel, or one for each named block."""
+    if not isinstance(weights, Mapping):
+        return [inputs.make_panel("", weights, queries, keys, mask, gold)]
+    if not weights:
+        raise ValueError("the weights are an empty dict: there must be a block")
+    parts = (queries, keys, mask, gold)
+    return [
+        inputs.make_panel(str(name), block, *(inputs.by_block(part, name) for part in parts))
+        for name, block in weights.items()
+    ]
+
+
+def _compared(compare: Any, own: list[Panel]) -> list[Panel]:
+    """The panels of a second model or input, named so that they can be told apart."""
+    name = "other"
+    if isinstance(compare, Mapping):
+        if len(compare) != 1:
+            raise ValueError(f"compare takes one named entry, got {len(compare)}")
+        ((name, compare),) = compare.items()
+    if isinstance(compare, AttentionExplorer):
+        theirs = compare._panels[: compare._own]
+        named = [f"{name}: {p.name}" if p.name else str(name) for p in theirs]
+        copies = [Panel(n, p.weights, *_tokens(p), p.mask, p.gold) for n, p in zip(named, theirs)]
+    else:
+        if len(own) > 1:
+            raise ValueError("to compare several blocks, pass another AttentionExplorer")
+        first = own[0]
+        copies = [inputs.make_panel(str(name), compare, *_tokens(first), first.mask, first.gold)]
+    if not own[0].name:
+        own[0].name = "this"
+    clash = {panel.name for panel in own} & {panel.name for panel in copies}
+    if clash:
+        raise ValueError(f"compare needs a name of its own, {clash.pop()!r} is taken")
+    return copies
+
+
+def _encode(
+    panels: list[Panel], own: int, grid: tuple[int, int] | None, title: str
+) -> tuple[dict[str, Any], bytes]:
+    """The page's copy of the panels: a small description, and the weights as bytes."""
+    blob, described = bytearray(), []
+    for i, panel in enumerate(panels):
+        m = steps_per_thousandth(panel.weights.shape[-1])
+        steps = np.stack([quantise(layer, m) for layer in panel.weights])  # by layer: fits caches
+        packed = pack(steps)
+        entry = {
+            "name": panel.name, "shape": list(panel.weights.shape), "m": m, "compared": i >= own,
+            "at": [len(blob), len(packed)], "queries": panel.queries,
+            "gold": [list(pair) for pair in panel.gold],
+        }  # fmt: skip
+        blob += packed
+        if panel.keys != panel.queries:
+            entry["keys"] = panel.keys
+        if panel.mask is not None:
+            packed = pack(panel.mask.astype(np.uint16))
+            entry["mask"] = [len(blob), len(packed)]
+            blob += packed
+        described.append(entry)
+    meta: dict[str, Any] = {"title": title, "panels": described}
+    if grid:
+        meta["grid"] = list(grid)
+    return meta, bytes(blob)
