@@ -75,7 +75,11 @@ class Lab:
 
     def stop(self) -> None:
         self._server.terminate()
-        self._server.wait(timeout=20)
+        try:
+            self._server.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # a loaded machine: leave no server behind
+            self._server.kill()
+            self._server.wait()
 
     def open(self, page, path: str, *, kernel: bool = True) -> None:
         """Show the notebook ``path`` alone; wait for its kernel, or start none."""

@@ -33,12 +33,18 @@ def scaled_dot_product_attention(
     the ones used, after dropout.
     Returns ``(output, weights)`` of shapes (..., M, e) and (..., M, N).
     """
-    _check_qkv(q, k, v)
+    shape = _scores_shape(q, k, v)
+    if q.shape[-1] != k.shape[-1] or q.shape[-1] == 0:
+        raise ValueError(
+            "queries and keys must have the same width of at least 1 to be multiplied, "
+            f"got q {tuple(q.shape)} and k {tuple(k.shape)}"
+        )
+    if not 0.0 <= dropout <= 1.0:
+        raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
     if mask is not None:
-        check_mask(mask, _scores_shape(q, k))
+        check_mask(mask, shape)
     if not need_weights:
-        output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-        return output, None
+        return _fused(q, k, v, mask, dropout, shape), None
 
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., M, N)
     weights = _softmax_where(scores, mask)  # (..., M, N), each row sums to 1
@@ -55,6 +61,7 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, d_query: int, d_key: int, d_hidden: int):
         super().__init__()
+        _check_sizes(d_query=d_query, d_key=d_key, d_hidden=d_hidden)
         self.w = nn.Linear(d_query, d_hidden, bias=False)
         self.u = nn.Linear(d_key, d_hidden)
         self.v = nn.Linear(d_hidden, 1, bias=False)
@@ -70,9 +77,9 @@ class AdditiveAttention(nn.Module):
         values = keys if values is None else values
         _check_width(queries, self.w.in_features, "queries")
         _check_width(keys, self.u.in_features, "keys")
-        _check_tokens(queries, keys, values)
+        shape = _scores_shape(queries, keys, values)
         if mask is not None:
-            check_mask(mask, _scores_shape(queries, keys))
+            check_mask(mask, shape)
 
         # every query meets every key: (..., M, 1, hidden) + (..., 1, N, hidden)
         hidden = torch.tanh(self.w(queries).unsqueeze(-2) + self.u(keys).unsqueeze(-3))
@@ -90,6 +97,7 @@ class AttentionLayer(nn.Module):
 
     def __init__(self, d_model: int, d_k: int, d_v: int):
         super().__init__()
+        _check_sizes(d_model=d_model, d_k=d_k, d_v=d_v)
         self.w_q = nn.Linear(d_model, d_k, bias=False)
         self.w_k = nn.Linear(d_model, d_k, bias=False)
         self.w_v = nn.Linear(d_model, d_v, bias=False)
@@ -142,7 +150,7 @@ class MultiHeadAttention(nn.Module):
         context = x if context is None else context
         _check_batched(x, self.w_q.in_features, "x")
         _check_batched(context, self.w_k.in_features, "context")
-        if mask is not None and isinstance(mask, Tensor) and mask.dim() == 3:
+        if mask is not None and check_mask(mask).dim() not in (2, 4):
             # (B, M, N) would silently line up its batch with our heads
             raise ValueError(
                 "mask must have 2 axes (M, N) or 4 axes (B, H, M, N), with 1 where all share it, "
@@ -170,27 +178,37 @@ def _softmax_where(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the keys a query may look at; exactly 0 elsewhere, also in rows of all False."""
     if mask is None:
         return scores.softmax(dim=-1)
-    # The lowest finite number instead of -inf: a row with nothing to look at stays finite, and so
-    # do its gradients.  Where a row has a key to look at, exp() of it is exactly 0 all the same.
-    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    scores = scores.masked_fill(~_open_empty_rows(mask), -torch.inf)
     return scores.softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
-def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
+def _fused(q, k, v, mask, dropout: float, shape: tuple[int, ...]) -> Tensor:
+    """PyTorch's kernel, with one answer on every device for rows of all False: 0.
+
+    The mask is handed over in its full shape (a view, no copy): not every kernel broadcasts.
+    """
+    if mask is None:
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    full = _open_empty_rows(mask).expand(shape)
+    output = F.scaled_dot_product_attention(q, k, v, attn_mask=full, dropout_p=dropout)
+    return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+def _open_empty_rows(mask: Tensor) -> Tensor:
+    """The mask with rows of all False turned to all True.
+
+    A softmax over nothing is 0 / 0, and its NaN spreads through the gradients.  So such a row is
+    computed as if it saw everything, and what comes of it is set to 0 afterwards.
+    """
+    return mask | ~mask.any(dim=-1, keepdim=True)
+
+
+def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
+    """The shape (..., M, N) of the scores, batch prefixes broadcast; raise if there is none."""
+    for name, tensor in (("queries", q), ("keys", k), ("values", v)):
         if tensor.dim() < 2:
-            raise ValueError(
-                f"{name} must have shape (..., tokens, width), got {tuple(tensor.shape)}"
-            )
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(
-            "queries and keys must have the same width to be multiplied, "
-            f"got q {tuple(q.shape)} and k {tuple(k.shape)}"
-        )
-    _check_tokens(q, k, v)
-
-
-def _check_tokens(q: Tensor, k: Tensor, v: Tensor) -> None:
+            shape = tuple(tensor.shape)
+            raise ValueError(f"{name} must have shape (..., tokens, width), got {shape}")
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(
             f"there must be one value for each key, got {k.shape[-2]} keys and {v.shape[-2]} values"
@@ -200,6 +218,21 @@ def _check_tokens(q: Tensor, k: Tensor, v: Tensor) -> None:
             "attention needs at least one query and one key, "
             f"got {q.shape[-2]} queries and {k.shape[-2]} keys"
         )
+    try:
+        prefix = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+        torch.broadcast_shapes(prefix, v.shape[:-2])
+    except RuntimeError:
+        shapes = " and ".join(str(tuple(tensor.shape)) for tensor in (q, k, v))
+        raise ValueError(
+            "the batch axes of queries, keys and values must be equal or 1, got shapes " + shapes
+        ) from None
+    return (*prefix, q.shape[-2], k.shape[-2])
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, got {size}")
 
 
 def _check_width(x: Tensor, width: int, name: str) -> None:
@@ -210,9 +243,3 @@ def _check_width(x: Tensor, width: int, name: str) -> None:
 def _check_batched(x: Tensor, width: int, name: str) -> None:
     if x.dim() != 3 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (B, tokens, {width}), got {tuple(x.shape)}")
-
-
-def _scores_shape(q: Tensor, k: Tensor) -> tuple[int, ...]:
-    """The shape (..., M, N) of the scores, batch prefixes broadcast against each other."""
-    prefix = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    return (*prefix, q.shape[-2], k.shape[-2])

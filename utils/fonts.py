@@ -36,8 +36,20 @@ def readable(words: Sequence[str], longest: int = 24) -> list[str]:
         if all(_has_glyph(letter) for letter in text):
             shown.append(text.replace("$", r"\$"))  # a dollar sign would start a formula
         else:
-            shown.append(" ".join(f"U+{ord(letter):04X}" for letter in text[:6]))
+            points = " ".join(f"U+{ord(letter):04X}" for letter in text[:3])
+            shown.append(points if len(text) <= 3 else points + "…")
     return shown
+
+
+def widest(words: Sequence[str], size: float) -> float:
+    """Inches that the widest of these words takes, measured with the fonts in use."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    fig = Figure()
+    renderer = FigureCanvasAgg(fig).get_renderer()
+    texts = (fig.text(0, 0, word, size=size, family=font_families()) for word in words)
+    return max(text.get_window_extent(renderer).width for text in texts) / fig.dpi
 
 
 @lru_cache(maxsize=4096)

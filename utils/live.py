@@ -1,6 +1,7 @@
 """The live figure behind ``utils.notebook.play``: sliders above a picture and a sentence."""
 
 from base64 import b64encode
+from html import escape
 
 import ipywidgets as widgets
 
@@ -16,11 +17,13 @@ class LiveFigure(widgets.VBox):
         self._image = widgets.Image(
             format="png", layout={"max_width": "100%", "align_self": "flex-start"}
         )
-        self._caption = widgets.Label()
+        self._caption = widgets.HTML()  # a Label would cut the sentence at the first line's end
         self._update()
         for control in self._controls.values():
             control.observe(self._update, names="value")
         rows = list(self._controls.values())
+        if animate and not rows:
+            raise ValueError("there must be a slider to animate, got none")
         if animate:
             rows[0] = widgets.HBox([_play_button(rows[0]), rows[0]])
         super().__init__([*rows, self._image, self._caption])
@@ -40,19 +43,22 @@ class LiveFigure(widgets.VBox):
     def _update(self, change=None):
         png, self._alt = draw_once(self._draw, self.values)
         self._image.value = png
-        self._caption.value = self._alt
+        self._caption.value = escape(self._alt)
 
     def __repr__(self):
         values = ", ".join(f"{name}={value}" for name, value in self.values.items())
         return f"LiveFigure({values}): {self._alt}"
 
     def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
-        # ipywidgets 8 returns the bundle, 7.7 (Colab) displays by itself and has no such method
-        view = super()._repr_mimebundle_(include=include, exclude=exclude, **kwargs)
-        data, metadata = view if isinstance(view, tuple) else (view, {})
-        png = b64encode(self._image.value).decode()
-        data = {**data, "image/png": png, "text/plain": repr(self)}
-        return data, {**metadata, "image/png": {"alt": self._alt}}
+        # What ipywidgets 8 returns, and the picture for viewers without a kernel.  (7.7, Colab's,
+        # has no such method: there IPython finds `_ipython_display_` first and shows the view.)
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+        data = {
+            "text/plain": repr(self),
+            "image/png": b64encode(self._image.value).decode(),  # a string: JSON has no bytes
+            "application/vnd.jupyter.widget-view+json": view,
+        }
+        return data, {"image/png": {"alt": self._alt}}
 
 
 def _control(name, spec):
@@ -60,8 +66,13 @@ def _control(name, spec):
     wide = {"style": {"description_width": "8em"}, "layout": {"width": "min(28em, 95%)"}}
     if isinstance(spec, list):
         return widgets.SelectionSlider(options=spec, description=label, **wide)
+    if not isinstance(spec, tuple) or len(spec) != 4:
+        raise ValueError(f"slider {name!r} must be (first, last, step, start), got {spec!r}")
     first, last, step, start = spec
-    kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
+    if not first <= start <= last:
+        raise ValueError(f"slider {name!r} must start from {first} to {last}, got {start}")
+    whole = all(isinstance(number, int) for number in spec)
+    kind = widgets.IntSlider if whole else widgets.FloatSlider
     return kind(value=start, min=first, max=last, step=step, description=label, **wide)
 
 

@@ -10,6 +10,8 @@ torch has three other dialects: ``F.scaled_dot_product_attention`` agrees with o
 scores (0 = may look, -inf = forbidden).  ``to_torch_blocked`` and ``to_additive`` translate.
 """
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -20,9 +22,8 @@ def causal_mask(n: int, past: int = 0, device: torch.device | str | None = None)
     With ``past`` keys that were computed earlier (a KV cache), query i stands at position
     ``past + i``; the past is visible to every query.
     """
-    _check_length(n, "n")
-    if past < 0:
-        raise ValueError(f"past must be 0 or more keys, got {past}")
+    _check_whole(n, 1, "n")
+    _check_whole(past, 0, "past")
     queries = torch.arange(past, past + n, device=device)[:, None]  # (n, 1)
     keys = torch.arange(past + n, device=device)[None, :]  # (1, past + n)
     return keys <= queries
@@ -33,21 +34,26 @@ def local_mask(n: int, window: int, device: torch.device | str | None = None) ->
 
     Returns (n, n).
     """
-    _check_length(n, "n")
-    if window < 0:
-        raise ValueError(f"window must be 0 or more steps, got {window}")
+    _check_whole(n, 1, "n")
+    _check_whole(window, 0, "window")
     position = torch.arange(n, device=device)
     return (position[:, None] - position[None, :]).abs() <= window
 
 
-def padding_mask(lengths: Tensor | list[int], n: int) -> Tensor:
+def padding_mask(
+    lengths: Tensor | list[int], n: int, device: torch.device | str | None = None
+) -> Tensor:
     """Nobody may look at padding.  Returns (B, 1, 1, n): the same for all heads and all queries.
 
     ``lengths`` holds the true length of each sequence of the batch, ``n`` is the padded length.
     The mask is over keys.  Padded *queries* still compute something; ignore their output.
+    For a layer without heads take ``padding_mask(...)[:, 0]``, of shape (B, 1, n).
     """
-    _check_length(n, "n")
-    lengths = torch.as_tensor(lengths)
+    _check_whole(n, 1, "n")
+    if not isinstance(lengths, Tensor):
+        lengths = torch.tensor(lengths, device=device)
+    elif device is not None:
+        lengths = lengths.to(device)
     if lengths.dim() != 1 or lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise TypeError(
             "lengths must be one whole number per sequence, "
@@ -67,8 +73,11 @@ def to_torch_blocked(mask: Tensor) -> Tensor:
 
 def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Our mask as numbers to add to the scores: 0 = may look, -inf = forbidden."""
+    blocked = ~check_mask(mask)
+    if not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point type, which has -inf, got {dtype}")
     zeros = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
-    return zeros.masked_fill(~check_mask(mask), -torch.inf)
+    return zeros.masked_fill(blocked, -torch.inf)
 
 
 def check_mask(mask: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
@@ -88,6 +97,7 @@ def check_mask(mask: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
     return mask
 
 
-def _check_length(n: int, name: str) -> None:
-    if n < 1:
-        raise ValueError(f"{name} must be at least 1 token, got {n}")
+def _check_whole(value: int, least: int, name: str) -> None:
+    if not isinstance(value, Integral) or value < least:
+        kind = ValueError if isinstance(value, Integral) else TypeError
+        raise kind(f"{name} must be a whole number of at least {least}, got {value!r}")

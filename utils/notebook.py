@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 
-from utils.plots import collect
+from utils.canvas import collect
 
 
 def play(draw: Callable[..., None], *, animate: bool = False, **sliders) -> "object":

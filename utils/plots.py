@@ -4,38 +4,13 @@ Every helper shows its figure as a PNG with a text alternative and returns None.
 and columns are keys, and the axes say so.  Colours stay apart for colour-blind readers.
 """
 
-import io
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from utils.fonts import font_families, readable
-
-# Okabe and Ito's palette without its yellow, which is too faint for lines on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = "osD^vPX"
-INK, GRID = "#333333", "#dddddd"
-STYLE = {
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-}
-DPI = 110
-_collectors: list[list[tuple[bytes, str]]] = []  # open `collect()` blocks, the innermost last
+from utils.canvas import COLOURS, GRID, INK, MARKERS, blank_figure, course_style, show, to_array
+from utils.fonts import readable, widest
 
 
 def plot_attention(
@@ -51,7 +26,13 @@ def plot_attention(
     ``keys`` are the queries if not given.  Small maps carry their numbers.  With ``mask`` (True =
     may look) the forbidden cells are hatched.
     """
-    plot_heads(np.asarray(to_array(weights))[None], queries, keys, titles=[title or ""], mask=mask)
+    weights, keys = to_array(weights), queries if keys is None else keys
+    if weights.shape != (len(queries), len(keys)):
+        raise ValueError(
+            f"weights must have shape ({len(queries)} queries, {len(keys)} keys), "
+            f"got {weights.shape}"
+        )
+    plot_heads(weights[None], queries, keys, titles=[title or ""], mask=mask)
 
 
 def plot_heads(
@@ -62,7 +43,10 @@ def plot_heads(
     titles: Sequence[str] | None = None,
     mask=None,
 ) -> None:
-    """Several attention maps (H, M, N) side by side, at most four in a row, on one colour scale."""
+    """Several attention maps (H, M, N) side by side, at most four in a row, on one colour scale.
+
+    ``mask`` (True = may look) is boolean and broadcasts to (H, M, N).
+    """
     weights = to_array(weights)
     keys = queries if keys is None else keys
     if weights.ndim != 3 or weights.shape[1:] != (len(queries), len(keys)):
@@ -70,7 +54,10 @@ def plot_heads(
             f"weights must have shape (heads, {len(queries)} queries, {len(keys)} keys), "
             f"got {weights.shape}"
         )
+    if weights.size == 0:
+        raise ValueError(f"there must be at least one head, query and key, got {weights.shape}")
     count, num_queries, num_keys = weights.shape
+    mask = None if mask is None else _full_mask(mask, weights.shape)
     titles = [f"head {i}" for i in range(count)] if titles is None else list(titles)
     if len(titles) != count:
         raise ValueError(f"there must be one title for each map, got {len(titles)} for {count}")
@@ -78,14 +65,24 @@ def plot_heads(
     columns = min(count, 4)
     rows = -(-count // columns)
     cell = _cell_size(max(num_queries, num_keys), count)
-    longest = max((len(str(word)) for word in queries), default=1)
-    width = columns * (num_keys * cell + 0.55 + 0.085 * min(longest, 14)) + 0.6
-    height = rows * (num_queries * cell + 1.05 + 0.05 * min(longest, 14))
-    fig = _figure(max(width, 3.2), max(height, 2.4))
-    with _style():
+    size = 9 if cell >= 0.3 else 7
+    # measured, not guessed from the letters: a Chinese word is twice as wide as an English one
+    left, below = widest(readable(queries), size), widest(readable(keys), size)
+    flat = below < 0.85 * cell
+    width = columns * (num_keys * cell + 0.65 + left) + 0.8
+    height = rows * (num_queries * cell + 1.0 + (0.15 if flat else below))
+    fig = blank_figure(max(width, 3.2), max(height, 2.4))
+    finite = weights[np.isfinite(weights)]
+    top = max(1.0, float(finite.max(initial=0)))  # weights that dropout has scaled exceed 1
+    with course_style():
         for i in range(count):
             ax = fig.add_subplot(rows, columns, i + 1)
-            image = _draw_map(ax, weights[i], queries, keys, titles[i], mask, cell)
+            image = _draw_map(ax, weights[i], top, cell)
+            if mask is not None:
+                for row, column in np.argwhere(~mask[i]):
+                    ax.add_patch(_hatched(column, row))
+            _write_words(ax, queries, keys, size, flat)
+            _axes(ax, "keys: looked at", "queries: who looks", titles[i])
         bar = fig.colorbar(image, ax=fig.axes, fraction=0.04, pad=0.02)
         bar.set_label("weight")
         bar.outline.set_visible(False)
@@ -103,12 +100,19 @@ def plot_curves(
     target: tuple[float, str] | None = None,
     ylim: tuple[float, float] | None = None,
 ) -> None:
-    """Named curves over ``x``, each named where it ends.
+    """Named curves over ``x``, with a legend beside them if there are several.
 
     ``log`` may hold "x" and "y".  ``target`` draws a dashed line at a height, with its meaning.
     """
-    fig = _figure(6.4, 3.4)
-    with _style():
+    x, curves = to_array(x), {name: to_array(y) for name, y in curves.items()}
+    for name, y in curves.items():
+        if y.shape != x.shape or x.ndim != 1 or x.size == 0:
+            raise ValueError(
+                f"x and each curve must be rows of equally many numbers, got {x.shape} for x "
+                f"and {y.shape} for {name!r}"
+            )
+    fig = blank_figure(6.4, 3.4)
+    with course_style():
         ax = fig.add_subplot()
         for i, (name, y) in enumerate(curves.items()):
             colour = COLOURS[i % len(COLOURS)]
@@ -132,7 +136,8 @@ def plot_curves(
             f"{name} goes from {_number(y[0])} to {_number(y[-1])}" for name, y in curves.items()
         ]
         span = f"{xlabel} from {_number(x[0])} to {_number(x[-1])}"
-        show(fig, f"{title or ylabel}. For {span}: " + "; ".join(parts) + ".")
+        alt = f"{title or ylabel}. For {span}: " + "; ".join(parts) + "."
+        show(fig, alt, crop=False)
 
 
 def plot_bars(
@@ -145,9 +150,18 @@ def plot_bars(
     ylim: tuple[float, float] | None = None,
 ) -> None:
     """Groups of bars: one group for each label, one colour for each name."""
-    count = len(labels) * len(values)
-    fig = _figure(min(8.0, max(4.0, 0.5 * count + 1.6)), 3.0)
-    with _style():
+    values = {name: to_array(heights) for name, heights in values.items()}
+    for name, heights in values.items() or [("nothing", np.zeros(0))]:
+        if heights.shape != (len(labels),) or not labels:
+            raise ValueError(
+                f"there must be one height for each of the {len(labels)} labels, "
+                f"got {heights.shape} for {name!r}"
+            )
+    count, words = len(labels) * len(values), readable(labels)
+    width = min(8.0, max(4.0, 0.5 * count + 1.6))
+    flat = widest(words, 10) < 0.85 * (width - 1.6) / len(labels)
+    fig = blank_figure(width, 3.0)
+    with course_style():
         ax = fig.add_subplot()
         width = 0.8 / len(values)
         for i, (name, heights) in enumerate(values.items()):
@@ -155,7 +169,7 @@ def plot_bars(
             bars = ax.bar(at, heights, width * 0.94, color=COLOURS[i % len(COLOURS)], label=name)
             if count <= 16:  # more numbers would run into each other
                 ax.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
-        ax.set_xticks(range(len(labels)), readable(labels))
+        ax.set_xticks(range(len(labels)), words, rotation=0 if flat else 90)
         ax.margins(y=0.15)
         if ylim is not None:
             ax.set_ylim(ylim)
@@ -166,7 +180,7 @@ def plot_bars(
             f"{name}: " + ", ".join(f"{w} {h:.2f}" for w, h in zip(labels, heights))
             for name, heights in values.items()
         )
-        show(fig, f"{title or ylabel}. " + "; ".join(rows) + ".")
+        show(fig, f"{title or ylabel}. " + "; ".join(rows) + ".", crop=False)
 
 
 def plot_arcs(
@@ -179,16 +193,17 @@ def plot_arcs(
     """
     weights = to_array(weights)
     n = len(tokens)
-    if weights.shape != (n, n):
+    if weights.shape != (n, n) or n == 0:
         raise ValueError(f"weights must have shape ({n}, {n}) for {n} tokens, got {weights.shape}")
-    fig = _figure(max(5.0, 0.95 * n + 0.6), 2.6)
-    with _style():
+    words = readable(tokens)
+    fig = blank_figure(max(5.0, max(0.95, widest(words, 11) + 0.15) * n + 0.6), 2.6)
+    with course_style():
         ax = fig.add_subplot()
         for i in range(n):
             for j in range(n):
                 if weights[i, j] >= least:
                     _draw_arc(ax, i, j, weights[i, j])
-            ax.text(i, 0, readable([tokens[i]])[0], ha="center", va="center", fontsize=11)
+            ax.text(i, 0, words[i], ha="center", va="center", fontsize=11)
         hidden = int((weights < least).sum())
         ax.set_xlim(-0.6, n - 0.4)
         ax.set_ylim(-1.0, 1.0)
@@ -205,44 +220,7 @@ def plot_arcs(
         show(fig, _describe(weights, tokens, tokens, title or "Who looks at whom"))
 
 
-def show(fig: Figure, alt: str) -> None:
-    """Show ``fig`` as a PNG whose text alternative is ``alt``."""
-    buffer = io.BytesIO()
-    with _style():
-        fig.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight")
-    png = buffer.getvalue()
-    if _collectors:
-        _collectors[-1].append((png, alt))
-        return
-    from IPython.display import display  # only a notebook needs it
-
-    bundle = {"image/png": b64encode(png).decode(), "text/plain": alt}
-    display(bundle, raw=True, metadata={"image/png": {"alt": alt}})
-
-
-@contextmanager
-def collect():
-    """Inside this block figures are not shown but collected as (png, alt) pairs."""
-    figures: list[tuple[bytes, str]] = []
-    _collectors.append(figures)
-    try:
-        yield figures
-    finally:
-        _collectors.remove(figures)
-
-
-def new_figure(width: float, height: float, columns: int = 1):
-    """A figure of the course's look with ``columns`` axes, for drawings made by hand.
-
-    Draw on the axes, then call ``show(fig, alt)``.  Returns ``(fig, axes)``, axes always a list.
-    """
-    fig = _figure(width, height)
-    with _style():
-        axes = [fig.add_subplot(1, columns, i + 1) for i in range(columns)]
-    return fig, axes
-
-
-def _draw_map(ax, weights, queries, keys, title, mask, cell):
+def _draw_map(ax, weights, top, cell):
     import seaborn as sns  # takes a second to import: only when a map is drawn
 
     small = weights.size <= 100 and cell >= 0.4
@@ -251,7 +229,7 @@ def _draw_map(ax, weights, queries, keys, title, mask, cell):
         ax=ax,
         cmap="Blues",
         vmin=0,
-        vmax=max(1.0, float(np.nanmax(weights))),
+        vmax=top,
         square=True,
         cbar=False,
         annot=small,
@@ -260,17 +238,26 @@ def _draw_map(ax, weights, queries, keys, title, mask, cell):
         linewidths=0.5 if cell >= 0.25 else 0,
         linecolor="white",
     )
-    if mask is not None:
-        for i, j in np.argwhere(~np.broadcast_to(to_array(mask).astype(bool), weights.shape)):
-            ax.add_patch(_hatched(j, i))
-    size = 9 if cell >= 0.3 else 7
+    return ax.collections[0]
+
+
+def _write_words(ax, queries, keys, size, flat):
     ax.set_xticks(np.arange(len(keys)) + 0.5, readable(keys), fontsize=size)
     ax.set_yticks(np.arange(len(queries)) + 0.5, readable(queries), fontsize=size)
-    flat = max((len(str(word)) for word in keys), default=1) * 0.075 < cell
     ax.tick_params(axis="x", rotation=0 if flat else 90, length=0)
     ax.tick_params(axis="y", rotation=0, length=0)
-    _axes(ax, "keys: looked at", "queries: who looks", title)
-    return ax.collections[0]
+
+
+def _full_mask(mask, shape):
+    mask = to_array(mask)
+    if mask.dtype != bool:
+        raise TypeError(f"mask must be boolean (True = may look), got {mask.dtype}")
+    try:
+        return np.broadcast_to(mask, shape)
+    except ValueError:
+        raise ValueError(
+            f"mask must broadcast to (heads, queries, keys) = {shape}, got {mask.shape}"
+        ) from None
 
 
 def _hatched(x, y):
@@ -303,7 +290,10 @@ def _describe(weights, queries, keys, title):
     rows = []
     for word, row in zip(queries, weights):
         best = int(np.nanargmax(row)) if np.isfinite(row).any() else 0
-        rows.append(f"{word} looks most at {keys[best]} ({row[best]:.2f})")
+        if row[best] > 0:
+            rows.append(f"{word} looks most at {keys[best]} ({row[best]:.2f})")
+        else:
+            rows.append(f"{word} looks nowhere")
     if len(rows) > 12:
         rows = rows[:12] + [f"and {len(queries) - 12} more rows"]
     return (
@@ -318,26 +308,9 @@ def _axes(ax, xlabel, ylabel, title):
         ax.set_title(title)
 
 
-def _figure(width, height):
-    with _style():
-        return Figure(figsize=(width, height), layout="constrained")
-
-
-def _style():
-    return rc_context({**STYLE, "font.family": font_families()})
-
-
 def _cell_size(n, count):
     """Inches for one cell: large for a few tokens, small for forty, smaller side by side."""
     return max(0.16, min(0.55, 5.5 / n)) if count == 1 else max(0.11, min(0.45, 3.2 / n))
-
-
-def to_array(values) -> np.ndarray:
-    """NumPy from a tensor (any device, bfloat16 too), an array or nested lists."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if values.is_floating_point() else values
-    return np.asarray(values)
 
 
 def _number(value) -> str:

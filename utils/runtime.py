@@ -13,12 +13,12 @@ def set_seed(seed: int = 0) -> torch.Generator:
     Numbers drawn from the returned generator are the same on every machine, GPU or not, and do not
     depend on what else was drawn in between.
     """
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed must be a whole number from 0 to 2**32 - 1, got {seed}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be a whole number from 0 to 2**32 - 1, got {seed!r}")
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-    return torch.Generator().manual_seed(seed)
+    return torch.Generator("cpu").manual_seed(seed)
 
 
 def get_device() -> torch.device:
@@ -31,7 +31,7 @@ def get_device() -> torch.device:
         try:
             device = torch.device(wanted)
             torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
+        except (RuntimeError, AssertionError, ImportError) as error:
             raise ValueError(
                 f"COURSE_DEVICE={wanted!r} cannot be used on this machine: {error}"
             ) from error
@@ -54,7 +54,7 @@ def set_threads(count: int | None = None) -> int:
     if count is None:
         source, text = "COURSE_THREADS", os.environ.get("COURSE_THREADS", "").strip() or "1"
         count = int(text) if text.isdecimal() else text
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"{source} must be a whole number of at least 1, got {count!r}")
     torch.set_num_threads(count)
     return count

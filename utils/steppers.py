@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from utils.plots import COLOURS, INK, new_figure, show, to_array
+from utils.canvas import COLOURS, INK, new_figure, show, to_array
 
 
 def plot_scores_step(q, k, step: int) -> None:
@@ -20,7 +20,7 @@ def plot_scores_step(q, k, step: int) -> None:
     done = np.arange(last).reshape(num_queries, num_keys) < step
     newest = divmod(step - 1, num_keys) if 1 <= step <= last else None
 
-    fig, (ax,) = new_figure(6.6, 4.2)
+    fig, (ax,) = new_figure(5.0, 4.2)
     gap = 0.7
     _draw_table(ax, k.T, left=width + gap, top=0, name="kᵀ", colour=COLOURS[1])
     _draw_table(ax, q, left=0, top=width + gap, name="q", colour=COLOURS[0])
@@ -44,7 +44,7 @@ def plot_scores_step(q, k, step: int) -> None:
     ax.set_aspect("equal")
     ax.axis("off")
     ax.set_title(words)
-    show(fig, f"{words}. {int(done.sum())} of {last} scores are filled in.")
+    show(fig, f"{words}. {int(done.sum())} of {last} scores are filled in.", crop=False)
 
 
 def _draw_table(ax, table, left, top, name, colour, known=None):

@@ -30,6 +30,11 @@ MEANINGS = [
         "with the one in the task; in a class, is `self` the first argument?",
     ),
     (
+        r"TypeError: .*torch\.return_types\.(?:max|min)",
+        "`.max(dim=...)` gives a pair, the values and where they are. Take the values, "
+        "`.max(dim=-1, keepdim=True).values`, or use `.amax(-1, keepdim=True)`.",
+    ),
+    (
         r"(?:mat1 and mat2 shapes cannot be multiplied|Expected size for first two dimensions)",
         "A matrix product whose inner sizes differ: in `a @ b` the last axis of `a` must be "
         "as long as the second to last of `b`. Print both shapes on that line.",

@@ -55,7 +55,7 @@ def fill(module: nn.Module, matrices: dict[str, Tensor]) -> dict[str, nn.Paramet
                 if not _put(name, parameter, matrices[letters[0]]) and not _put(
                     name, parameter, joined
                 ):
-                    raise LookupError(_misfit(name, parameter, matrices[letters[0]]))
+                    raise LookupError(_misfit(name, parameter, joined))
             elif not _put(name, parameter, joined):
                 raise LookupError(_misfit(name, parameter, joined))
             filled[letters] = parameter

@@ -11,7 +11,8 @@ import torch
 
 from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
-from utils.quiz.outcome import Outcome, failed, normalise
+from utils.quiz.outcome import Outcome, failed, normalise, same_numbers
+from utils.quiz.surroundings import clean_torch
 from utils.quiz.table import Table, copy_args, error_text, table_of
 
 # Mistakes that any exercise can have; authors need not list them.
@@ -72,6 +73,30 @@ class Session:
         if ran.error is not None and not isinstance(ran.error, Mistake):
             return failed(error_text(ran.error)), ran
         return None, ran
+
+    def gradient_flows(self) -> bool:
+        """Compare the gradients of the first part with the reference's, on the first probe."""
+        exercise, args = self.exercise, self.table.probes[0]
+
+        def gradients(function: Any) -> list[np.ndarray]:
+            inputs = copy_args(args, requires_grad=True)
+            with torch.enable_grad():
+                result = function(*inputs)
+                first = result if isinstance(result, torch.Tensor) else result[0]
+                count = torch.arange(first.numel(), dtype=torch.float32, device=first.device)
+                (first * (count * 0.7).cos().reshape(first.shape)).sum().backward()
+            grads = [x.grad for x in inputs if isinstance(x, torch.Tensor)]
+            return [normalise(g).arrays[0] for g in grads if g is not None]
+
+        with clean_torch():
+            want = gradients(exercise.right)
+        ran = guarded(
+            lambda: gradients(lambda *a: exercise.call(self.student, *a)), max(self.left, 0.5)
+        )
+        if not ran.ended_well or len(ran.value) != len(want):
+            return False
+        loose = max(exercise.tolerance, 1e-3)
+        return all(same_numbers(a, b, loose) for a, b in zip(ran.value, want, strict=True))
 
 
 def _changed(before: tuple, after: tuple) -> int | None:

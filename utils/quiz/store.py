@@ -1,12 +1,14 @@
 """The student's progress: one small JSON file on their own disk.
 
 Written whole and moved into place, so that it is never half there; read and merged under a lock,
-so that two notebooks at once lose nothing; set aside under another name if it cannot be read. A
-disk that cannot be written to is mentioned once and never stops a check.
+so that two notebooks at once lose nothing; set aside under another name if it cannot be read. What
+cannot be written now (another notebook holds the lock, the disk is full) is mentioned once, waits
+in memory and goes in with the next record, or at the end of Python. It never stops a check.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import json
@@ -21,7 +23,9 @@ from typing import Any
 
 SCHEMA = 1
 ORDER = ["too slow", "raised", "mistake unnamed", "not yet", "mistake named", "right", "passed"]
+PATIENCE = 1.5  # seconds that one record may wait for another notebook
 _told: set[str] = set()  # what was said once already in this kernel
+_waiting: dict[Path, list[tuple[str, dict[str, Any]]]] = {}  # not yet in the file
 
 
 def path() -> Path:
@@ -36,34 +40,57 @@ def path() -> Path:
 
 def read() -> dict[str, dict[str, Any]]:
     """Records by id; empty if there is no file. A damaged file is set aside and reported."""
+    file = path()
     try:
-        return _load(path())
+        items = _load(file)
     except OSError as error:
         _tell(f"Progress cannot be read ({_why(error)}); going on without it.")
-        return {}
+        items = {}
+    return _merged(items, _waiting.get(file, []))
 
 
 def record(key: str, status: str, mistake: str | None = None, answer: str | None = None) -> None:
     """Add one attempt to the file. Never raises."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
+    attempt = {"status": str(status), "mistake": mistake, "answer": answer, "time": now}
     file = path()
+    _waiting.setdefault(file, []).append((key, attempt))
+    _write(file, PATIENCE)
+
+
+def _write(file: Path, patience: float) -> None:
+    """Add everything that waits for ``file``; what does not get there goes on waiting."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(file):
-            items = _load(file)
-            old = items.get(key, {})
-            best = max(old.get("best", status), status, key=_rank)
-            items[key] = old | {
-                "status": str(status),
-                "best": str(best),
-                "attempts": int(old.get("attempts", 0)) + 1,
-                "mistake": mistake if mistake else old.get("mistake"),
-                "answer": answer if answer else old.get("answer"),
-                "time": now,
-            }
-            _save(file, items)
+        with _lock(file, patience):
+            _save(file, _merged(_load(file), _waiting.get(file, [])))
+            _waiting.pop(file, None)
     except OSError as error:
-        _tell(f"Progress is not saved ({_why(error)}). The check itself is not affected.")
+        _tell(
+            f"Progress is not saved yet ({_why(error)}). It is kept in memory and tried again with "
+            "the next check; the check itself is not affected."
+        )
+
+
+def _merged(items: dict[str, dict[str, Any]], attempts: list) -> dict[str, dict[str, Any]]:
+    """The records with ``attempts`` added, one after the other."""
+    for key, new in attempts:
+        old = items.get(key, {})
+        items[key] = old | {
+            "status": new["status"],
+            "best": str(max(old.get("best", new["status"]), new["status"], key=_rank)),
+            "attempts": int(old.get("attempts", 0)) + 1,
+            "mistake": new["mistake"] or old.get("mistake"),
+            "answer": new["answer"] or old.get("answer"),
+            "time": new["time"],
+        }
+    return items
+
+
+@atexit.register
+def _last_try() -> None:
+    for file in list(_waiting):
+        _write(file, 4 * PATIENCE)  # nobody waits for an answer any more
 
 
 def _rank(status: str) -> int:
@@ -111,12 +138,12 @@ def _save(file: Path, items: dict) -> None:
 
 
 @contextlib.contextmanager
-def _lock(file: Path, patience: float = 10.0) -> Iterator[None]:
+def _lock(file: Path, patience: float) -> Iterator[None]:
     """Hold ``file``.lock; the system lets go of it when the process ends, whatever happens."""
     with open(file.with_name(file.name + ".lock"), "a+b") as handle:
         end = time.monotonic() + patience
         while not _grab(handle):
-            if time.monotonic() > end:  # better one record less than another notebook's lost
+            if time.monotonic() > end:  # better one record later than another notebook's lost
                 raise BlockingIOError(errno.EAGAIN, "another notebook keeps the file locked")
             time.sleep(0.005)
         yield

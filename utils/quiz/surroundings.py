@@ -116,7 +116,10 @@ def _put_back(settings: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def clean_torch() -> Iterator[None]:
-    """Original torch functions, default settings, no gradients: where a reference runs."""
+    """Original torch functions, default settings, no gradients: where a reference runs.
+
+    On one thread: for tables this small, waiting for a second one takes far longer than the work.
+    """
     patched = [
         (o, n, getattr(o, n)) for o, n, original in _ORIGINAL if getattr(o, n) is not original
     ]
@@ -125,6 +128,7 @@ def clean_torch() -> Iterator[None]:
             setattr(owner, name, original)
     settings = _settings()
     standard = settings | {"dtype": torch.float32, "device": torch.device("cpu"), "grad": False}
+    standard["threads"] = 1
     _put_back(standard)
     try:
         with warnings.catch_warnings():

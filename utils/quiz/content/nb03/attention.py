@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 from utils.attention import scaled_dot_product_attention
@@ -35,6 +36,7 @@ ATTENTION = Exercise(
         (r(2, 5, 8), r(2, 3, 8), r(2, 3, 6)),
         (r(3, 4, 12), r(3, 7, 12), r(3, 7, 9)),
         (1.5 * r(4, 6, 5), 1.5 * r(4, 2, 5), r(4, 2, 3)),
+        (r(1, 1, 6), r(1, 4, 6), r(1, 4, 2)),
     ],
     square=lambda r: [
         (r(4, 4, 4), r(4, 4, 4), r(4, 4, 4)),
@@ -50,6 +52,12 @@ ATTENTION = Exercise(
             r(2, 8, 5).transpose(1, 2),
             r(2, 8, 3).transpose(1, 2),
             r(3, 2, 6).transpose(0, 1),
+        ),
+        "For large scores exp overflows and the weights become NaN. Take each row's maximum off "
+        "first, or use `torch.softmax`, which does.": (
+            torch.eye(4)[None] * 20,
+            torch.eye(4)[None, :3] * 20,
+            r(1, 3, 5),
         ),
     },
     invariants=(

@@ -5,10 +5,7 @@ What each one computes stands in `attention_switches.py`, under the same name.
 
 from __future__ import annotations
 
-import numpy as np
-from torch import Tensor
-
-from utils.attention import scaled_dot_product_attention
+from utils.quiz.content.nb03.attention_detect import any_other_scale, half_precision, rounded
 from utils.quiz.exercise import Bug
 
 SCORES = "the line that computes the scores"
@@ -49,50 +46,6 @@ def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
         Bug(n, text, look, see, group, rare=n not in COMMON, line=LINES.get(n, ""))
         for n, text in named
     )
-
-
-def any_other_scale(probes: list, results: list) -> str | None:
-    """Are the weights a softmax of c · q kᵀ with some other number c? Then say the number."""
-    factors = []
-    for (q, k, v), (output, weights) in zip(probes, results):
-        raw = (q @ k.transpose(-2, -1)).double().numpy()
-        if not np.abs(weights.sum(-1) - 1).max() <= 1e-4:  # also if there is a NaN
-            return None
-        if not np.abs(weights @ v.double().numpy() - output).max() <= 1e-3:
-            return None
-        best = weights.argmax(-1)[..., None]
-        clear = weights > 1e-8  # below, float32 has lost the number
-        logs = np.log(np.where(clear, weights, 1.0) / np.take_along_axis(weights, best, -1))[clear]
-        raw = (raw - np.take_along_axis(raw, best, -1))[clear]
-        if not (raw * raw).sum() > 0:
-            return None
-        factor = float((raw * logs).sum() / (raw * raw).sum())
-        if np.abs(factor * raw - logs).max() > 2e-3 * (1 + np.abs(logs).max()):
-            return None
-        factors.append(factor)
-    d = [q.shape[-1] for q, _, _ in probes]
-    if all(abs(f * width**0.5 - 1) < 1e-2 for f, width in zip(factors, d)):
-        return None
-    if np.ptp(factors) < 1e-3 * abs(factors[0]):
-        return f"Yours is {factors[0]:.4g} whatever d is: take d from the shape of q."
-    return f"For d = {d[0]} yours is {factors[0]:.4g}, the right one is {d[0] ** -0.5:.4g}."
-
-
-def rounded(probes: list, results: list) -> bool:
-    """Are the results the right ones, cut to a few digits?"""
-    for decimals in range(5):
-        step = 10.0**-decimals
-        for whole in (np.round, np.floor, np.trunc):
-            if all(
-                np.abs(w - whole(_right_weights(*p) / step) * step).max() < 2e-6
-                for p, (_, w) in zip(probes, results, strict=True)
-            ):
-                return True
-    return False
-
-
-def _right_weights(q: Tensor, k: Tensor, v: Tensor) -> np.ndarray:
-    return scaled_dot_product_attention(q, k, v)[1].double().numpy()
 
 
 BUGS = (
@@ -162,8 +115,12 @@ BUGS = (
         "keep it.",
         negative_scores="The scores have the wrong sign, so the best matching key gets the "
         "smallest weight.",
-        needs_two_axes="It works for one sequence, (M, d), but not for a batch, (B, M, d): `.t()` "
-        "and `torch.mm` know matrices only. `k.transpose(-2, -1)` and `@` take both.",
+        needs_two_axes="It works for one sequence, (M, d), but not for a batch, (B, M, d). A loop "
+        "over `q`, `.t()`, `torch.mm` and `einsum` without `...` know matrices only; "
+        "`k.transpose(-2, -1)`, `@` and softmax over `dim=-1` take both.",
+        keys_counted_as_queries="It works only if there are as many keys as queries: somewhere M "
+        "is taken for N. Does a loop over the keys run over `range(M)`, or is a table (M, M) "
+        "made? The scores are (M, N), with N from `k.shape[-2]`.",
     ),
     *_group(
         "scale",
@@ -221,6 +178,14 @@ BUGS = (
         detect=any_other_scale,
     ),
     Bug(
+        "half-precision",
+        "The weights are computed with 16 bits (`half`), so only three digits are right. Keep the "
+        "type of the inputs.",
+        SOFTMAX,
+        "03, section 5",
+        detect=half_precision,
+    ),
+    Bug(
         "rounded",
         "The weights are rounded. Small differences matter for learning: return them as computed.",
         SOFTMAX,
@@ -272,6 +237,10 @@ BUGS = (
         "wrong one. Write `.sum(-1, keepdim=True)`.",
         exp_sum_queries_no_keepdim="The exps are summed over the queries, and the sum has lost an "
         "axis. Sum over the keys and keep the axis: `.sum(-1, keepdim=True)`.",
+        sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the wrong one. "
+        "Write `.sum(-1, keepdim=True)`.",
+        sum_over_queries="The exps are divided by their sum over the queries: the columns sum to "
+        "1, the rows do not. A query's weights are a row: `.sum(-1, keepdim=True)`.",
         max_no_keepdim="The maximum has lost its axis, so it lines up with the wrong one. Write "
         "`.amax(-1, keepdim=True)`.",
         log_softmax="`log_softmax` gives logarithms of weights: all negative. Use `softmax`.",
@@ -365,6 +334,8 @@ BUGS = (
         weights_returned_transposed="The weights come back transposed. Rows are queries, columns "
         "are keys.",
         three_returned="Three things come back. Two are wanted: `return output, weights`.",
+        squeezed="`squeeze` drops every axis of length 1, also a batch of one sequence or a single "
+        "query. The results keep all axes: (..., M, d_v) and (..., M, N).",
         returned_dict="The results come in a dict. A pair is wanted: `return output, weights`.",
         output_twice="The output comes back twice. The second result is the weights.",
         weights_averaged="The weights come back averaged over the queries. Return the whole table.",

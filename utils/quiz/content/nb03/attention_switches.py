@@ -18,6 +18,8 @@ def switched(bug, q: Tensor, k: Tensor, v: Tensor):
     if bug("needs-two-axes") and q.dim() != 2:
         raise RuntimeError("t() expects a tensor with <= 2 dimensions")
     d = q.shape[-1]
+    if bug("keys-counted-as-queries"):
+        k = torch.stack([k[..., j, :] for j in range(q.shape[-2])], -2)
     if bug("keys-and-values-swapped"):
         k, v = v, k
     if bug("softmax-on-inputs"):
@@ -109,6 +111,10 @@ def _scaled(bug, scores: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     )
 
 
+def _stable(x: Tensor) -> Tensor:
+    return (x - x.amax(-1, keepdim=True)).exp()
+
+
 def _normalised(x: Tensor) -> Tensor:
     return x / x.sum(-1, keepdim=True)
 
@@ -137,6 +143,8 @@ def _weights(bug, scores: Tensor) -> Tensor:
         exp_only=lambda: scores.exp(),
         exp_sum_no_keepdim=lambda: scores.exp() / scores.exp().sum(-1),
         exp_sum_queries_no_keepdim=lambda: scores.exp() / scores.exp().sum(-2),
+        sum_no_keepdim=lambda: _stable(scores) / _stable(scores).sum(-1),
+        sum_over_queries=lambda: _stable(scores) / _stable(scores).sum(-2, keepdim=True),
         max_no_keepdim=lambda: _normalised((scores - scores.amax(-1)).exp()),
         log_softmax=lambda: scores.log_softmax(-1),
         softmax_twice=lambda: scores.softmax(-1).softmax(-1),
@@ -203,6 +211,7 @@ def _returned(bug, output: Tensor, weights: Tensor, scaled: Tensor, scores: Tens
         scores_returned=lambda: (output, scaled),
         raw_scores_returned=lambda: (output, scores),
         weights_returned_transposed=lambda: (output, weights.transpose(-2, -1)),
+        squeezed=lambda: (output.squeeze(), weights.squeeze()),
         three_returned=lambda: (output, weights, scaled),
         returned_dict=lambda: {"output": output, "weights": weights},
         output_twice=lambda: (output, output),

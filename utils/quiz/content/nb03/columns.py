@@ -40,10 +40,11 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         nothing_projected=lambda: (tokens, tokens, tokens),
         swapped=lambda: (k, q, v),
     )
-    if bug("columns-as-rows"):
-        return (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1) @ v
-    if bug("columns-as-rows-scaled"):
-        return (q @ k.T / math.sqrt(q.shape[0])).softmax(-1) @ v
+    for name, axis in (("columns-as-rows", -1), ("columns-as-rows-scaled", 0)):
+        if bug(name):
+            return (q @ k.T / math.sqrt(q.shape[axis])).softmax(-1) @ v
+        if bug(f"{name}-then-transposed"):
+            return ((q @ k.T / math.sqrt(q.shape[axis])).softmax(-1) @ v).T
     d = k.shape[0]
     scores = bug.choose(
         lambda: k.T @ q,
@@ -85,6 +86,9 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         pair_returned_columns=lambda: (output, weights),
         weights_returned=lambda: weights.T,
         weights_returned_columns=lambda: weights,
+        tokens_returned=lambda: x.T,
+        values_returned=lambda: v.T,
+        projections_returned=lambda: (q.T, k.T, v.T),
     )
 
 
@@ -136,7 +140,12 @@ COLUMNS = Exercise(
             "the line that computes the scores",
             "03, section 8",
             **dict.fromkeys(
-                ("columns_as_rows", "columns_as_rows_scaled"),
+                (
+                    "columns_as_rows",
+                    "columns_as_rows_scaled",
+                    "columns_as_rows_then_transposed",
+                    "columns_as_rows_scaled_then_transposed",
+                ),
                 "q, k and v still have one *column* per token, but the formula for rows is used on "
                 "them: q kᵀ then compares features. Transpose first, or use KᵀQ.",
             ),
@@ -206,6 +215,12 @@ COLUMNS = Exercise(
             pair_returned="Output and weights come back. Only the output is asked for here.",
             pair_returned_columns="Output and weights come back. Only the output is asked "
             "for here.",
+            tokens_returned="Only the tokens are transposed. Attention is still to be done: q, k "
+            "and v, scores, softmax, times v.",
+            values_returned="The values come back as rows. They are still to be mixed by the "
+            "weights.",
+            projections_returned="q, k and v come back as rows. Attention is still to be done: "
+            "scores, softmax, times v.",
             weights_returned="The weights come back. The output is asked for: the weights times v.",
             weights_returned_columns="The weights come back. The output is asked for: the weights "
             "times v.",

@@ -60,6 +60,7 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         keys_from_queries=lambda: (q, q @ w_k.T, v),
         values_from_keys=lambda: (q, k, k @ w_v.T),
         projected_in_a_chain=lambda: (q, q @ w_k.T, q @ w_k.T @ w_v.T),
+        weights_not_transposed=lambda: (x @ w_q, x @ w_k, x @ w_v),
         relu_on_projections=lambda: (q.relu(), k.relu(), v.relu()),
         tanh_on_projections=lambda: (q.tanh(), k.tanh(), v.tanh()),
     )
@@ -90,6 +91,11 @@ def prepared(student, w_q: Tensor, w_k: Tensor, w_v: Tensor):
     """The student's module in eval mode with our weights, and the parameters filled, by role."""
     if isinstance(student, nn.Module):
         raise Mistake("instance-given")
+    if isinstance(student, type) and issubclass(student, nn.Module):
+        if student.__init__ is nn.Module.__init__:
+            raise Mistake("no-init")
+        if student.forward is nn.Module.forward:
+            raise Mistake("no-forward")
     try:
         module = student(w_q.shape[1], w_q.shape[0], w_v.shape[0])
     except AttributeError as error:
@@ -117,7 +123,7 @@ def prepared(student, w_q: Tensor, w_k: Tensor, w_v: Tensor):
     return module.eval(), filled
 
 
-def finish(student) -> str | None:
+def finish(student) -> None:
     """Right numbers: do gradients reach all matrices, and is there a bias?"""
     w_q, w_k, w_v = torch.eye(4, 5), torch.ones(4, 5) / 3, torch.eye(3, 5)
     module, filled = prepared(student, w_q, w_k + torch.eye(4, 5), w_v)
@@ -131,8 +137,7 @@ def finish(student) -> str | None:
         if parameter.grad is None or not float(parameter.grad.abs().sum()) > 1e-8:
             raise Mistake("no-gradient-to-weights", f"Nothing arrives at w_{name}.")
     if any(p.dim() == 1 for p in module.parameters()):
-        return "Your layers have a bias; the formula has none. `nn.Linear(..., bias=False)`."
-    return None
+        raise Mistake("bias")
 
 
 def _told(name: str, says: str, look: str = INIT) -> Bug:
@@ -161,7 +166,8 @@ ALIKE_HERE = {
     "keys-and-values-swapped", "tanh-before-softmax", "relu-before-softmax",
     "sigmoid-before-softmax", "last-value-only", "output-scaled-again",
     "exp-sum-queries-no-keepdim", "max-no-keepdim", "output-beside-query", "softmax-on-queries",
-    "softmax-on-keys", "tanh", "relu", }  # fmt: skip
+    "softmax-on-keys", "tanh", "relu", "keys-counted-as-queries", "half-precision",
+    "squeezed", }  # fmt: skip
 
 SELF_ATTENTION = Exercise(
     id="X03-2",
@@ -198,6 +204,9 @@ SELF_ATTENTION = Exercise(
             values_from_keys="The values are made from the keys. All three are made from x.",
             projected_in_a_chain="Each projection takes the result of the one before. All "
             "three are made from x.",
+            weights_not_transposed="`x @ layer.weight` has the matrix the wrong way round: "
+            "`nn.Linear` keeps it as (d_out, d_in). Call the layer, `self.w_q(x)`, or transpose: "
+            "`x @ self.w_q.weight.T`.",
             relu_on_projections="There is a ReLU on the projections. They are plain matrix "
             "products.",
             tanh_on_projections="There is a tanh on the projections. They are plain matrix "
@@ -235,6 +244,23 @@ SELF_ATTENTION = Exercise(
         _told(
             "no-super-init",
             "Call `super().__init__()` first: it prepares the module to own layers.",
+        ),
+        _told(
+            "no-init",
+            "The class has no `__init__` of its own. It is spelled with two underscores on either "
+            "side and stands one step further in than `class`.",
+            "the line `def __init__(self, d_model, d_k, d_v):`",
+        ),
+        _told(
+            "no-forward",
+            "The class has no method `forward`. Is it spelled like this, and does its `def` stand "
+            "exactly below the `def` of `__init__`? Further in it would be a part of `__init__`.",
+            "the line `def forward(self, x):`",
+        ),
+        _told(
+            "bias",
+            "The numbers would be right, but the layers have a bias and the formula has none: q = "
+            "x W. Write `nn.Linear(..., bias=False)`.",
         ),
         _told(
             "not-a-module",
@@ -329,8 +355,8 @@ class SelfAttention(nn.Module):
     def __init__(self, d_model, d_k, d_v):
         super(SelfAttention, self).__init__()
         self.layers = nn.ModuleDict({
-            "to_q": nn.Linear(d_model, d_k), "to_k": nn.Linear(d_model, d_k),
-            "to_v": nn.Linear(d_model, d_v)})
+            name: nn.Linear(d_model, d, bias=False)
+            for name, d in (("to_q", d_k), ("to_k", d_k), ("to_v", d_v))})
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, x):

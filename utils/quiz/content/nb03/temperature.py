@@ -26,6 +26,8 @@ def _stable(x: Tensor) -> Tensor:
 
 def switched(bug, z: Tensor, t: float) -> Tensor:
     """Softmax of z / t; ``bug`` says which mistakes are on."""
+    if bug("one-row-only") and z.dim() > 1:
+        raise RuntimeError("a Tensor with many elements cannot be converted to Scalar")
     top = F.one_hot(z.argmax(-1), z.shape[-1]).bool()
     cooled = bug.choose(
         lambda: z / t,
@@ -44,12 +46,18 @@ def switched(bug, z: Tensor, t: float) -> Tensor:
         power_of_scores=lambda: z**t,
         root_of_scores=lambda: z ** (1 / t),
         upside_down=lambda: t / z,
+        floor_division=lambda: z // t,
     )
     weights = bug.choose(
         lambda: cooled.softmax(-1),
         first_axis=lambda: cooled.softmax(0),
         all_entries=lambda: cooled.flatten().softmax(0).reshape(cooled.shape),
         second_axis=lambda: cooled.softmax(1),
+        second_to_last_axis=lambda: cooled.softmax(-2),
+        no_axis=lambda: cooled.softmax(1 if cooled.dim() == 2 else 0),
+        first_axis_looped=lambda: (
+            cooled.flatten(1).softmax(-1).reshape(cooled.shape) if z.dim() > 1 else z * 0 + 1
+        ),
         raw_exp=lambda: _share(cooled.exp()),
         raw_exp_over_all=lambda: cooled.exp() / cooled.exp().sum(),
         sum_no_keepdim=lambda: _stable(cooled) / _stable(cooled).sum(-1),
@@ -60,6 +68,8 @@ def switched(bug, z: Tensor, t: float) -> Tensor:
         not_normalised=lambda: (cooled - cooled.amax(-1, keepdim=True)).exp(),
         exp_only=lambda: cooled.exp(),
         divided_by_unscaled_sum=lambda: cooled.exp() / z.exp().sum(-1, keepdim=True),
+        stable_by_unscaled_sum=lambda: _stable(cooled) / _stable(z).sum(-1, keepdim=True),
+        divided_by_maximum=lambda: _share((cooled / cooled.amax(-1, keepdim=True)).exp()),
         no_softmax=lambda: cooled,
         divided_by_sum=lambda: _share(cooled),
         log_softmax=lambda: cooled.log_softmax(-1),
@@ -80,6 +90,7 @@ def switched(bug, z: Tensor, t: float) -> Tensor:
         inverse_power_then_sum=lambda: _share(z.softmax(-1) ** (1 / t)),
         divided_twice=lambda: weights / t,
         only_sum=lambda: weights.sum(-1),
+        flattened=lambda: weights.reshape(-1, z.shape[-1]),
     )
 
 
@@ -97,7 +108,15 @@ TEMPERATURE = Exercise(
     reference=softmax_temperature,
     switched=switched,
     tolerance=1e-5,
+    gradient=True,
     bugs=(
+        *_group(
+            "",
+            NORMALISE,
+            one_row_only="It works for one row of scores, (N,), only: with a table (M, N), `z[i]` "
+            "is a whole row. Without a loop, `exp`, `sum(-1, keepdim=True)` or `softmax(dim=-1)` "
+            "take any shape.",
+        ),
         *_group(
             "temperature",
             DIVIDE,
@@ -125,6 +144,7 @@ TEMPERATURE = Exercise(
             root_of_scores="The scores are raised to the power 1/temperature. Divide by the "
             "temperature; a negative score would have no such power.",
             upside_down="The temperature is divided by the scores. It is the other way round.",
+            floor_division="`//` cuts the quotient down to a whole number. Divide with `/`.",
             one_plus="The scores are divided by 1 + temperature, so at temperature 1 it is "
             "no longer the plain softmax.",
         ),
@@ -137,6 +157,13 @@ TEMPERATURE = Exercise(
             "`dim=-1`.",
             second_axis="The softmax runs over axis 1, which a single row of scores does not have. "
             "The last axis always works: `dim=-1`.",
+            second_to_last_axis="The softmax runs over the axis before the last, which a single "
+            "row of scores does not have. The last axis always works: `dim=-1`.",
+            no_axis="The softmax is not told its axis, and what torch guesses is right for one row "
+            "and for a table only, not for a batch of tables. Write `dim=-1`.",
+            first_axis_looped="The loop runs over the first axis, and everything that is left is "
+            "one softmax. That is right for a table (M, N), but a single row (N,) falls into "
+            "single numbers. Without a loop, `dim=-1` takes any shape.",
             raw_exp_over_all="The exps are divided by the sum over all rows, and large ones "
             "overflow. Take each row's maximum off, and sum over the last axis only.",
             sum_no_keepdim="The sum has lost its axis, so for a table it lines up with the wrong "
@@ -159,6 +186,10 @@ TEMPERATURE = Exercise(
             exp_only="The exps are not divided by their sum, and large ones overflow.",
             divided_by_unscaled_sum="The sum in the denominator lacks the temperature: it "
             "has to be the sum of the very exps above it.",
+            stable_by_unscaled_sum="The sum in the denominator lacks the temperature: it has to be "
+            "the sum of the very exps above it.",
+            divided_by_maximum="The scores are divided by their maximum, which changes all "
+            "weights. *Take off* the maximum: that changes nothing and keeps exp small.",
             no_softmax="The scores are divided by the temperature, but there is no softmax.",
             divided_by_sum="The scores are divided by their sum, without exp.",
             log_softmax="`log_softmax` gives logarithms of weights. Use `softmax`.",
@@ -177,6 +208,8 @@ TEMPERATURE = Exercise(
             "they no longer sum to 1. Divide the scores before it.",
             multiplied_after="The weights are multiplied by the temperature after the "
             "softmax. Divide the scores before it.",
+            flattened="The rows are right, but they come back as one table (..., N) -> (M, N). "
+            "The result has the shape of z; `dim=-1` needs no reshape.",
             power_after="The weights are raised to the power of the temperature and no longer sum "
             "to 1. Divide the scores before the softmax.",
             inverse_power_after="The power 1/temperature is the right idea, but afterwards the "
@@ -197,11 +230,9 @@ TEMPERATURE = Exercise(
         (torch.tensor([[1000.0, 1001.0, 998.0, 1000.5], [-3.0, 0.0, 1.0, -1000.0]]), 2.0),
         (torch.tensor([0.5, 0.2, -1.0, 0.45, 0.0]), 0.01),
         (torch.tensor([60.0, 59.5, 58.0, 59.8]), 0.5),
+        (r(2, 3, 4), 3.0),
     ],
     square=lambda r: [(r(4, 4), 2.0)],
-    wider=lambda r: {
-        "It does not take a batch of tables, (B, M, N). `dim=-1` would.": (r(2, 3, 4), 3.0),
-    },
     hints=(
         "A high temperature makes everything more alike, a low one sharpens. What must happen to "
         "the differences between scores for that?",
