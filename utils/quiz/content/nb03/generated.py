@@ -42,7 +42,7 @@ def weight_under_mask(r: random.Random) -> tuple[str, Option, list[Option]]:
     text = (
         f"One query has the scores {_rows(scores)} (already scaled) and the mask "
         f"[{', '.join(str(bool(m)) for m in mask)}], True = may look. Which weight does key "
-        f"{asked + 1} get?"
+        f"{asked} get? (The first key is key 0.)"
     )
     right = yes(
         _number(weights[0, asked]),

@@ -139,7 +139,7 @@ QUESTIONS = (
                 "order-is-seen",
             ),
             no(
-                "Nothing changes: row 1 is still row 1",
+                "Nothing changes: row 0 is still row 0",
                 "Each output belongs to a word, and it moves with its word. Only a sum over all "
                 "rows would stay as it is.",
                 "invariant",
@@ -234,7 +234,7 @@ PREDICTIONS = (
             ),
             no(
                 "Stay exactly as they were, row by row",
-                "Row 1 now belongs to another word, so it cannot stay.",
+                "Row 0 may now belong to another word; the outputs go with the words.",
                 "invariant",
             ),
             no(
