@@ -11,7 +11,8 @@ import nbformat
 from tools.project import ROOT, notebook_paths
 
 ITEM = re.compile(r"[CXQ]\d\d-\d+|E-\d+")
-COMPLETE = ("01", "03", "06")  # notebooks that must show every item of theirs; a test holds them to it
+# Notebooks that must show every item of theirs; a test holds them to it.
+COMPLETE = ("01", "03", "06")
 
 
 def all_items() -> set[str]:
