@@ -52,7 +52,7 @@ def test_generated_weight_is_the_librarys():
         scores, mask = re.findall(r"\[(.*?)\]", question.text)
         scores = torch.tensor([float(s) for s in scores.split(",")])
         mask = torch.tensor([m.strip() == "True" for m in mask.split(",")])
-        key = int(re.search(r"key (\d)", question.text)[1]) - 1
+        key = int(re.search(r"key (\d)", question.text)[1])
         e = scores.exp() * mask
         right = next(o for o in question.options if o.right)
         assert float(right.text) == pytest.approx(float(e[key] / e.sum()), abs=6e-4)

@@ -77,7 +77,7 @@ def test_a_locked_file_is_left_alone_and_the_record_comes_later(file, monkeypatc
         store.record("X03-2", "mistake named", "no-scale")
         assert file.read_bytes() == before
         assert store.read()["X03-2"]["attempts"] == 2  # the progress page knows it already
-    assert capsys.readouterr().err.count("locked") == 1  # said once
+    assert capsys.readouterr().err.count("keeps the file locked") == 1  # said once
     store.record("X03-3", "passed")
     items = json.loads(file.read_text())["items"]
     assert items["X03-2"]["attempts"] == 2 and items["X03-2"]["mistake"] == "no-scale"

@@ -201,14 +201,16 @@ def _raised(
     main, square = outcomes[: len(table.probes)], outcomes[len(table.probes) :]
     right_square = table.right[len(table.probes) :]
     tolerance = session.exercise.tolerance
-    if any(same(o, r, tolerance) for o, r in zip(square, right_square, strict=False)):
+    if any(same(o, r, tolerance) for o, r in zip(main, table.right, strict=False)):
+        told += " With inputs of other shapes it gives the right answer: what do these not have?"
+    elif any(same(o, r, tolerance) for o, r in zip(square, right_square, strict=False)):
         told += (
             " With inputs of equal sizes it gives the right answer: one axis is taken for another."
         )
-    elif any(same(o, r, tolerance) for o, r in zip(main, table.right, strict=False)):
-        told += " With inputs of other shapes it gives the right answer: what do these not have?"
     where = errors.place(error, session.student)
-    return verdict(Status.RAISED, f"It stopped with {_short(error)}. {told}".rstrip(), look=where)
+    return verdict(
+        Status.RAISED, f"It stopped with {_short(error)}. {told.strip()}".rstrip(), look=where
+    )
 
 
 def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:

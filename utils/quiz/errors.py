@@ -11,6 +11,10 @@ from typing import Any
 # (pattern in "Type: text", what it means). The first that fits is told; groups fill the braces.
 MEANINGS = [
     (
+        r"TypeError: softmax\(\) received an invalid combination|missing .*['\"]dim['\"]",
+        "The softmax has to be told its axis: `dim=-1` for the last one.",
+    ),
+    (
         r"NameError: name '(\w+)' is not defined",
         "The name `{0}` is not known here. Is it spelled as in the line that defines it, and "
         "was the cell that imports it run?",
@@ -42,7 +46,12 @@ MEANINGS = [
     (
         r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
         "Two tensors meet whose sizes do not fit ({0} and {1}). Which axis is which? Only "
-        "the last two axes may be transposed; the batch in front has to stay in front.",
+        "the last two axes may be transposed; the batch in front has to stay in front. After a "
+        "sum or a maximum, `keepdim=True` keeps the axis.",
+    ),
+    (
+        r"1D tensors expected",
+        "`dot` takes two single vectors. `@` multiplies whole tables and batches of them.",
     ),
     (
         r"must be a matrix|expects a tensor with <= 2",
@@ -54,8 +63,18 @@ MEANINGS = [
         "(`dim=-1`, `dim=-2`) works with and without a batch.",
     ),
     (
+        r"AttributeError: '(?:tuple|list)' object has no attribute '(\w+)'",
+        "Several values together have no `{0}`. Take them apart first: `output, weights = ...`.",
+    ),
+    (
+        r"ValueError: (?:too many|not enough) values to unpack \(expected (\d+)",
+        "On the left are {0} names, on the right another number of values. A shape has one number "
+        "per axis, and the inputs may have more or fewer axes; a function may give back one thing.",
+    ),
+    (
         r"AttributeError: '(\w+)' object has no attribute '(\w+)'",
-        "A `{0}` has no `{1}`. Is it the object you think it is? `type(...)` tells.",
+        "A `{0}` has no `{1}`. Is it spelled as where it was made (in a class: `self.{1} = ...`), "
+        "and is it the object you think it is? `type(...)` tells.",
     ),
     (
         r"AttributeError: cannot assign \w+ before Module.__init__",
@@ -68,10 +87,6 @@ MEANINGS = [
     (
         r"TypeError: (\w+)\(\): argument '(\w+)' \(position (\d+)\) must be (\w+), not (\w+)",
         "Argument {2} of `{0}` has to be a {3}, not {4}. Is the order of the arguments right?",
-    ),
-    (
-        r"TypeError: softmax\(\) received an invalid combination|missing .*'dim'",
-        "The softmax has to be told its axis: `dim=-1` for the last one.",
     ),
     (
         r"RecursionError",

@@ -30,10 +30,10 @@ from utils.quiz.table import copy_args, flat, table_of
 SEEDS = 200  # for which a generated question has to work
 
 
-def run_source(source: str, name: str) -> Any:
-    """Define ``name`` as a student's cell would, with the notebook's usual imports."""
+def run_source(source: str, name: str, **given: Any) -> Any:
+    """Define ``name`` as a student's cell would: with the usual imports and what is ``given``."""
     space: dict[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math, "np": np}
-    space |= {"functools": functools, "__name__": "student"}
+    space |= {"functools": functools, "__name__": "student"} | given
     file = f"<student {zlib.crc32(source.encode())}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # as IPython does
     exec(compile(source, file, "exec"), space)

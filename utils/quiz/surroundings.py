@@ -65,6 +65,7 @@ def preserved(prints: TextIO | io.TextIOBase) -> Iterator[None]:
     states = torch.get_rng_state(), random.getstate(), np.random.get_state()
     settings = _settings()
     recursion, folder = sys.getrecursionlimit(), os.getcwd()
+    torch.set_num_threads(1)  # as in `clean_torch`
     for owner, name, value in swaps:
         setattr(owner, name, value)
     try:

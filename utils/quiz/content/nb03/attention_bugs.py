@@ -1,55 +1,22 @@
 """The mistakes of X03-1 in words: what a teaching assistant says about each of them.
 
-What each one computes stands in `attention_switches.py`, under the same name.
+What each one computes stands in `attention_switches.py`, under the same name. Those after the
+softmax are in `attention_bugs_output.py`.
 """
 
 from __future__ import annotations
 
+from utils.quiz.content.nb03 import attention_bugs_output
+from utils.quiz.content.nb03.attention_common import group_of
 from utils.quiz.content.nb03.attention_detect import any_other_scale, half_precision, rounded
 from utils.quiz.exercise import Bug
 
 SCORES = "the line that computes the scores"
 SCALE = "the division by √d"
 SOFTMAX = "the line that turns scores into weights"
-OUTPUT = "the line that computes the output"
-RETURN = "the return line"
-
-
-# Seen often enough to come together with a second one; all others are named alone.
-COMMON = frozenset(
-    """swapped query-twice key-twice softmax-on-inputs no-transpose all-axes-reversed reshaped
-    batch-axis-moved
-    elementwise own-key-only needs-two-axes no-scale scale-d scale-times scale-d-v scale-keys
-    scale-queries scale-after-softmax softmax-over-queries softmax-over-batch softmax-over-all
-    softmax-over-table no-softmax sigmoid exp-only softmax-twice divided-by-sum argmax causal-mask
-    weights-times-keys weights-times-queries weights-transposed values-elementwise
-    scores-times-values mean-of-values output-scaled output-softmax
-    elementwise-transposed elementwise-reversed only-output only-weights order-swapped
-    scores-returned raw-scores-returned""".split()
-)
-
-
-# How the line looks that stops with an exception, for code with several mistakes at once.
-LINES = {
-    "elementwise-transposed": r"\w\)? *\* *[\w.]+(\(\w+\))?\.(T\b|mT|t\(|transpose|permute)",
-    "all-axes-reversed": r"(@ *|, *)[\w.]+(\(\w+\))?\.T\b",
-    "needs-two-axes": r"\.t\(\)|\bmm\(",
-    "batch-axis-moved": r"transpose\(0, *1\)|transpose\(1, *0\)|swapaxes\(0, *1\)",
-    "no-transpose": r"\bq(uer(y|ies))? *@ *k(eys?)?\b(?!\.)|matmul\(q\w*, *k\w*\)",
-}
-
-
-def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    """Bugs of one stage of the formula; ``no_scale=`` becomes the id "no-scale"."""
-    named = ((name.replace("_", "-"), text) for name, text in says.items())
-    return tuple(
-        Bug(n, text, look, see, group, rare=n not in COMMON, line=LINES.get(n, ""))
-        for n, text in named
-    )
-
 
 BUGS = (
-    *_group(
+    *group_of(
         "inputs",
         SCORES,
         "03, section 5",
@@ -64,6 +31,8 @@ BUGS = (
         values_as_queries="The left side of the product is v. It is the queries that look at the "
         "keys.",
         values_twice="The values are compared with themselves; queries and keys are not used.",
+        first_keys_for_all="All sequences of the batch are compared with the keys of the first one "
+        "(`k[0]`). Each has its own: `q @ k.transpose(-2, -1)`.",
         keys_and_values_swapped="Keys and values have changed places: the queries are "
         "compared with the keys, and the values are what is mixed.",
         softmax_on_inputs="There is a softmax on q and on k themselves. It belongs after their "
@@ -76,7 +45,7 @@ BUGS = (
         cosine_scaled="q and k are cut to length 1 first (cosine similarity) and scaled on top. "
         "Attention takes the plain dot product divided by √d.",
     ),
-    *_group(
+    *group_of(
         "product",
         SCORES,
         "03, section 5",
@@ -118,11 +87,11 @@ BUGS = (
         needs_two_axes="It works for one sequence, (M, d), but not for a batch, (B, M, d). A loop "
         "over `q`, `.t()`, `torch.mm` and `einsum` without `...` know matrices only; "
         "`k.transpose(-2, -1)`, `@` and softmax over `dim=-1` take both.",
-        keys_counted_as_queries="It works only if there are as many keys as queries: somewhere M "
-        "is taken for N. Does a loop over the keys run over `range(M)`, or is a table (M, M) "
-        "made? The scores are (M, N), with N from `k.shape[-2]`.",
+        needs_equal_lengths="It works only if there are as many keys as queries: somewhere M is "
+        "taken for N. Does a loop over the keys run over `range(M)`, is a table (M, M) made, or "
+        "are the weights reshaped before they meet v? The scores are (M, N), N = `k.shape[-2]`.",
     ),
-    *_group(
+    *group_of(
         "scale",
         SCALE,
         "03, section 4",
@@ -192,7 +161,7 @@ BUGS = (
         "03, section 3",
         detect=rounded,
     ),
-    *_group(
+    *group_of(
         "weights",
         SOFTMAX,
         "03, section 3",
@@ -239,6 +208,8 @@ BUGS = (
         "axis. Sum over the keys and keep the axis: `.sum(-1, keepdim=True)`.",
         sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the wrong one. "
         "Write `.sum(-1, keepdim=True)`.",
+        max_and_sum_no_keepdim="Maximum and sum have lost their axis, so they line up with the "
+        "wrong one. Write `keepdim=True` in both.",
         sum_over_queries="The exps are divided by their sum over the queries: the columns sum to "
         "1, the rows do not. A query's weights are a row: `.sum(-1, keepdim=True)`.",
         max_no_keepdim="The maximum has lost its axis, so it lines up with the wrong one. Write "
@@ -269,77 +240,5 @@ BUGS = (
         causal_mask="Keys after the query's own position are hidden (a causal mask). Nobody asked "
         "for a mask here: each query may look at every key.",
     ),
-    *_group(
-        "output",
-        OUTPUT,
-        "03, section 5",
-        weights_times_keys="The weights mix the keys. It is the values that are taken home: "
-        "`weights @ v`.",
-        weights_times_queries="The weights mix the queries. It is the values that are taken home: "
-        "`weights @ v`.",
-        weights_transposed="The weights are transposed before they meet v. Row i of the weights "
-        "belongs to query i and stays a row: `weights @ v`.",
-        weights_reshaped="The weights are reshaped before they meet v, which shuffles them. They "
-        "fit as they are: `weights @ v`.",
-        values_first="The order is turned round: `v @ weights`. Each output is a row of weights "
-        "times v: `weights @ v`.",
-        values_transposed="v is transposed in the last product. It fits as it is: (M, N) @ "
-        "(N, d_v).",
-        values_elementwise="`*` multiplies weights and values entry by entry. The weighted "
-        "sum is a matrix product: `weights @ v`.",
-        scores_times_values="The output is made with the scores instead of the weights. The "
-        "softmax has to come in between.",
-        mean_of_values="The output is the plain mean of the values; the weights are not used.",
-        sum_of_values="The output is the plain sum of the values; the weights are not used.",
-        last_value_only="Only the last key's share arrives in the output. In a loop over the keys, "
-        "`=` starts anew each time; `+=` adds up.",
-        best_value_only="The output is the value of the best key only. Mix all of them: "
-        "`weights @ v`.",
-        output_scaled="The output is divided by √d instead of the scores. The scaling has to tame "
-        "the softmax, so it belongs before it.",
-        output_scaled_again="The output is divided by √d once more. The scaling belongs on the "
-        "scores, and nowhere else.",
-        output_times="The output is multiplied by √d. Nothing is scaled after the softmax.",
-        output_averaged="The output is divided by the number of keys. The weights sum to 1 "
-        "already: that is the average.",
-        output_softmax="There is a softmax on the output. The last step is `weights @ v`, nothing "
-        "more.",
-        output_normalised="The output is cut to length 1. The last step is `weights @ v`, nothing "
-        "more.",
-        residual_query="The queries are added to the output. A residual connection comes later, "
-        "outside of attention.",
-        residual_value="The values are added to the output. A residual connection comes later, "
-        "outside of attention.",
-        output_transposed="The output is transposed. It has one row per query: (M, d_v).",
-        output_summed="The output is summed over the queries. Each query keeps a row of its own.",
-        output_mean="The output is averaged over the queries. Each query keeps a row of its own.",
-        output_beside_query="The queries are attached to the output. Return the mixture of values "
-        "alone.",
-        values_softmax="There is a softmax on v. The values are mixed as they are.",
-    ),
-    *_group(
-        "return",
-        RETURN,
-        "03, section 5",
-        only_output="Only the output comes back. The function returns two things: "
-        "`return output, weights`.",
-        only_weights="Only the weights come back. The function returns two things: "
-        "`return output, weights`.",
-        order_swapped="The two results have changed places. Output first: `return output, "
-        "weights`.",
-        scores_returned="The second result is the scores, before the softmax. The weights are what "
-        "comes after it.",
-        raw_scores_returned="The second result is q kᵀ before scaling and softmax. Return the "
-        "weights.",
-        weights_returned_transposed="The weights come back transposed. Rows are queries, columns "
-        "are keys.",
-        three_returned="Three things come back. Two are wanted: `return output, weights`.",
-        squeezed="`squeeze` drops every axis of length 1, also a batch of one sequence or a single "
-        "query. The results keep all axes: (..., M, d_v) and (..., M, N).",
-        returned_dict="The results come in a dict. A pair is wanted: `return output, weights`.",
-        output_twice="The output comes back twice. The second result is the weights.",
-        weights_averaged="The weights come back averaged over the queries. Return the whole table.",
-        no_output_step="The weights and the scores come back, and the values were never used. The "
-        "output is `weights @ v`.",
-    ),
+    *attention_bugs_output.BUGS,
 )

@@ -1,7 +1,7 @@
 """X03-1 with every mistake built in: what each wrong line computes.
 
 Five stages, as in the formula: which tensors meet, how their product is taken, how it is scaled,
-how scores become weights, how weights become the output. The messages stand in `attention.py`.
+how scores become weights, how weights become the output. The messages stand in `attention_bugs.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def switched(bug, q: Tensor, k: Tensor, v: Tensor):
     if bug("needs-two-axes") and q.dim() != 2:
         raise RuntimeError("t() expects a tensor with <= 2 dimensions")
     d = q.shape[-1]
-    if bug("keys-counted-as-queries"):
+    if bug("needs-equal-lengths"):
         k = torch.stack([k[..., j, :] for j in range(q.shape[-2])], -2)
     if bug("keys-and-values-swapped"):
         k, v = v, k
@@ -32,6 +32,7 @@ def switched(bug, q: Tensor, k: Tensor, v: Tensor):
         values_as_keys=lambda: (q, v),
         values_as_queries=lambda: (v, k),
         values_twice=lambda: (v, v),
+        first_keys_for_all=lambda: (q, k[:1].expand_as(k)),
         softmax_on_queries=lambda: (q.softmax(-1), k),
         softmax_on_keys=lambda: (q, k.softmax(-1)),
         cosine=lambda: (F.normalize(q, dim=-1) * d**0.5, F.normalize(k, dim=-1)),
@@ -144,6 +145,7 @@ def _weights(bug, scores: Tensor) -> Tensor:
         exp_sum_no_keepdim=lambda: scores.exp() / scores.exp().sum(-1),
         exp_sum_queries_no_keepdim=lambda: scores.exp() / scores.exp().sum(-2),
         sum_no_keepdim=lambda: _stable(scores) / _stable(scores).sum(-1),
+        max_and_sum_no_keepdim=lambda: (e := (scores - scores.amax(-1)).exp()) / e.sum(-1),
         sum_over_queries=lambda: _stable(scores) / _stable(scores).sum(-2, keepdim=True),
         max_no_keepdim=lambda: _normalised((scores - scores.amax(-1)).exp()),
         log_softmax=lambda: scores.log_softmax(-1),
@@ -175,11 +177,9 @@ def _output(bug, weights: Tensor, scaled: Tensor, q: Tensor, k: Tensor, v: Tenso
         weights_times_keys=lambda: weights @ k,
         weights_times_queries=lambda: weights @ q,
         weights_transposed=lambda: weights.transpose(-2, -1) @ v,
-        weights_reshaped=lambda: (
-            weights.reshape(*weights.shape[:-2], weights.shape[-1], weights.shape[-2]) @ v
-        ),
         values_first=lambda: v @ weights,
         values_transposed=lambda: weights @ v.transpose(-2, -1),
+        values_reversed=lambda: weights @ v.permute(*range(v.dim() - 1, -1, -1)),
         values_elementwise=lambda: weights * v,
         scores_times_values=lambda: scaled @ v,
         mean_of_values=lambda: v.mean(-2, keepdim=True).expand(*v.shape[:-2], rows, v.shape[-1]),
@@ -211,6 +211,9 @@ def _returned(bug, output: Tensor, weights: Tensor, scaled: Tensor, scores: Tens
         scores_returned=lambda: (output, scaled),
         raw_scores_returned=lambda: (output, scores),
         weights_returned_transposed=lambda: (output, weights.transpose(-2, -1)),
+        lists_returned=lambda: (list(output), list(weights)),
+        first_sequence_only=lambda: (output[:1], weights[:1]),
+        batch_flattened=lambda: (output.flatten(0, -2), weights.flatten(0, -2)),
         squeezed=lambda: (output.squeeze(), weights.squeeze()),
         three_returned=lambda: (output, weights, scaled),
         returned_dict=lambda: {"output": output, "weights": weights},

@@ -36,9 +36,11 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         key_for_query=lambda: (k, k, v),
         key_for_value=lambda: (q, k, k),
         query_for_value=lambda: (q, k, q),
+        projections_reshaped=lambda: tuple(p.reshape(p.shape[1], p.shape[0]).T for p in (q, k, v)),
         value_not_projected=lambda: (q, k, tokens),
         nothing_projected=lambda: (tokens, tokens, tokens),
         swapped=lambda: (k, q, v),
+        keys_and_values_swapped=lambda: (q, v, k),
     )
     for name, axis in (("columns-as-rows", -1), ("columns-as-rows-scaled", 0)):
         if bug(name):
@@ -77,6 +79,7 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         weights_not_transposed_back=lambda: (v @ weights.T).T,
         columns_of_transposed=lambda: v @ weights.T,
         values_not_transposed=lambda: weights.T @ v,
+        output_softmax=lambda: (v @ scores).T.softmax(-1),
         values_first=lambda: v.T @ weights.T,
         values_first_columns=lambda: v.T @ weights,
     )
@@ -86,6 +89,7 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
         pair_returned_columns=lambda: (output, weights),
         weights_returned=lambda: weights.T,
         weights_returned_columns=lambda: weights,
+        batch_axis_added=lambda: output[None],
         tokens_returned=lambda: x.T,
         values_returned=lambda: v.T,
         projections_returned=lambda: (q.T, k.T, v.T),
@@ -108,8 +112,9 @@ COLUMNS = Exercise(
             "x",
             PROJECT,
             "03, section 8",
-            x_not_transposed="`x_columns` is used as if its tokens were rows. In the column "
-            "convention each *column* is a token: transpose it first.",
+            x_not_transposed="The matrices meet the rows of `x_columns`, but in the column "
+            "convention each *column* is a token. It is `w @ x_columns`, or with rows "
+            "`x_columns.T @ w.T`: transpose both or neither.",
             x_reshaped="`x_columns` is reshaped instead of transposed: the shape fits, but the "
             "numbers of one token are scattered. Use `.T`.",
         ),
@@ -128,10 +133,14 @@ COLUMNS = Exercise(
             key_for_query="The queries are made with w_k as well, so w_q is never used.",
             key_for_value="The values are made with w_k. They have a matrix of their own, w_v.",
             query_for_value="The values are made with w_q. They have a matrix of their own, w_v.",
+            projections_reshaped="q, k and v are reshaped instead of transposed: the shapes fit, "
+            "but the numbers of one token are scattered. Use `.T`.",
             value_not_projected="The weights mix the tokens themselves. Mix the values, w_v times "
             "the tokens.",
             nothing_projected="The three matrices are not used: the tokens themselves serve as "
             "queries, keys and values.",
+            keys_and_values_swapped="Keys and values have changed places: the queries are compared "
+            "with the keys, and the values are what is mixed.",
             swapped="Queries and keys have changed places. In columns A = KᵀQ has one *column* per "
             "query; QᵀK is its mirror image, so there the softmax would run along rows.",
         ),
@@ -200,6 +209,8 @@ COLUMNS = Exercise(
             "is O = V Â; as rows the transpose turns the order round, Âᵀ Vᵀ.",
             values_not_transposed="v still has one *column* per token when it meets the weights. "
             "As rows it is Âᵀ Vᵀ.",
+            output_softmax="The softmax is taken of the output. It belongs on the scores, before "
+            "they meet v.",
             values_first="The order is turned round: Vᵀ times the weights. A transpose swaps the "
             "order of a product, so O = V Â becomes Âᵀ Vᵀ.",
             values_first_columns="The order is turned round: Vᵀ times the weights. A transpose "
@@ -215,6 +226,8 @@ COLUMNS = Exercise(
             pair_returned="Output and weights come back. Only the output is asked for here.",
             pair_returned_columns="Output and weights come back. Only the output is asked "
             "for here.",
+            batch_axis_added="There is a further axis of length 1 in front: (1, N, d_v). Take it "
+            "off again, `output[0]`.",
             tokens_returned="Only the tokens are transposed. Attention is still to be done: q, k "
             "and v, scores, softmax, times v.",
             values_returned="The values come back as rows. They are still to be mixed by the "

@@ -26,7 +26,7 @@ def _stable(x: Tensor) -> Tensor:
 
 def switched(bug, z: Tensor, t: float) -> Tensor:
     """Softmax of z / t; ``bug`` says which mistakes are on."""
-    if bug("one-row-only") and z.dim() > 1:
+    if any([bug("one-row-only"), bug("raw-one-row-only")]) and z.dim() > 1:
         raise RuntimeError("a Tensor with many elements cannot be converted to Scalar")
     top = F.one_hot(z.argmax(-1), z.shape[-1]).bool()
     cooled = bug.choose(
@@ -59,10 +59,14 @@ def switched(bug, z: Tensor, t: float) -> Tensor:
             cooled.flatten(1).softmax(-1).reshape(cooled.shape) if z.dim() > 1 else z * 0 + 1
         ),
         raw_exp=lambda: _share(cooled.exp()),
+        raw_one_row_only=lambda: _share(cooled.exp()),
+        first_axis_looped_too_far=lambda: cooled.softmax(1) if z.dim() > 1 else z * 0 + 1,
+        column_maximum=lambda: _share((cooled - cooled.amax(0)).exp()),
         raw_exp_over_all=lambda: cooled.exp() / cooled.exp().sum(),
         sum_no_keepdim=lambda: _stable(cooled) / _stable(cooled).sum(-1),
         raw_sum_no_keepdim=lambda: cooled.exp() / cooled.exp().sum(-1),
         max_no_keepdim=lambda: _share((cooled - cooled.amax(-1)).exp()),
+        max_and_sum_no_keepdim=lambda: (e := (cooled - cooled.amax(-1)).exp()) / e.sum(-1),
         one_maximum=lambda: _share((cooled - cooled.max()).exp()),
         minimum_subtracted=lambda: _share((cooled - cooled.amin(-1, keepdim=True)).exp()),
         not_normalised=lambda: (cooled - cooled.amax(-1, keepdim=True)).exp(),
@@ -111,11 +115,14 @@ TEMPERATURE = Exercise(
     gradient=True,
     bugs=(
         *_group(
-            "",
+            "softmax",
             NORMALISE,
             one_row_only="It works for one row of scores, (N,), only: with a table (M, N), `z[i]` "
             "is a whole row. Without a loop, `exp`, `sum(-1, keepdim=True)` or `softmax(dim=-1)` "
             "take any shape.",
+            raw_one_row_only="It works for one row of scores, (N,), only: with a table (M, N), "
+            "`z[i]` is a whole row. And exp of a large score overflows. "
+            "`torch.softmax(..., dim=-1)` takes any shape and takes the maximum off first.",
         ),
         *_group(
             "temperature",
@@ -164,6 +171,11 @@ TEMPERATURE = Exercise(
             first_axis_looped="The loop runs over the first axis, and everything that is left is "
             "one softmax. That is right for a table (M, N), but a single row (N,) falls into "
             "single numbers. Without a loop, `dim=-1` takes any shape.",
+            first_axis_looped_too_far="The loop runs over the first axis. That is right for a "
+            "table (M, N), but a single row (N,) falls into single numbers. Without a loop, "
+            "`dim=-1` takes any shape.",
+            column_maximum="The maximum is taken over the first axis, so every column loses "
+            "another number. Take each row's own: `amax(-1, keepdim=True)`.",
             raw_exp_over_all="The exps are divided by the sum over all rows, and large ones "
             "overflow. Take each row's maximum off, and sum over the last axis only.",
             sum_no_keepdim="The sum has lost its axis, so for a table it lines up with the wrong "
@@ -172,6 +184,8 @@ TEMPERATURE = Exercise(
             "the wrong one: `.sum(-1, keepdim=True)`. And take the maximum off before exp.",
             max_no_keepdim="The maximum has lost its axis, so for a table it lines up with "
             "the wrong one. Write `.amax(-1, keepdim=True)`.",
+            max_and_sum_no_keepdim="Maximum and sum have lost their axis, so for a table they line "
+            "up with the wrong one. Write `keepdim=True` in both.",
             raw_exp="exp of a large score overflows to inf, and inf / inf is NaN (try z = 1000). "
             "Take the row's maximum off first; the result stays the same.",
             nan_to_zero="exp of a large score overflows, and the NaN is painted over with 0. Take "
