@@ -59,12 +59,14 @@ def solution(key: str) -> Note:
 def carry_on(key: str, student: Any = None) -> Any:
     """The student's version if it is right, the library's if not; prints which one it is."""
     exercise = registry.get(key, "X")
-    if diagnose(exercise, student).passed:
+    verdict = diagnose(exercise, student)
+    if verdict.passed and not verdict.narrow:
         print(f"Going on with your own {exercise.name}.")
         return student
-    library = exercise.library or exercise.reference
-    print(f"Going on with the library's {exercise.name}; yours takes over once {key} has passed.")
-    return library
+    when = "yours takes over once"
+    when += " the check has no remark on it." if verdict.passed else f" {key} has passed."
+    print(f"Going on with the library's {exercise.name}; {when}")
+    return exercise.library or exercise.reference
 
 
 def question(key: str, answer: Any = None, *, seed: int | None = None) -> Any:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
+
+import torch
 
 from utils.quiz import errors, observe
 from utils.quiz.blank import is_blank
@@ -31,6 +34,7 @@ def diagnose(exercise: Exercise, student: Any) -> Verdict:
         text = GENERAL["not-a-function"].format(exercise.id, exercise.name)
         return verdict(Status.NAMED, text, mistake="not-a-function")
     with clean_torch():
+        _load_autograd()
         if not torch_is_sound():
             return verdict(
                 Status.UNNAMED,
@@ -43,6 +47,14 @@ def diagnose(exercise: Exercise, student: Any) -> Verdict:
         remark = "What the function prints is not shown during a check; call it yourself to see it."
         found = replace(found, remarks=(*found.remarks, remark))
     return found
+
+
+@cache
+def _load_autograd() -> None:
+    """What torch imports at its first gradient, now: cut off by the clock it would stay broken."""
+    with torch.enable_grad():
+        one = torch.ones(1, requires_grad=True)
+        torch.autograd.grad(2 * one, one, grad_outputs=torch.ones(1))
 
 
 def _diagnose(session: Session, verdict: Any) -> Verdict:
@@ -226,12 +238,14 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
                 Status.NAMED, GENERAL["not-a-tensor"].format(what), mistake="not-a-tensor"
             )
     remarks: list[str] = []
+    narrow = False
     if exercise.gradient and not session.gradient_flows():
         by_hand = {"numpy", "from_numpy", "tolist", "item", "float", "np"}
         by_hand &= errors.names_in(session.student)
         cut = {"detach", "data", "no_grad", "detach_", "inference_mode", "set_grad_enabled"}
         if not by_hand and cut & errors.names_in(session.student):
             return verdict(Status.NAMED, GENERAL["no-gradient"], mistake="no-gradient")
+        narrow = True
         remarks.append(
             "The numbers are right, but gradients do not come back through it (numpy, Python "
             "numbers or an in-place step in between), so a network could not learn through it."
@@ -239,6 +253,7 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
     for sentence, args in table.wider.items():
         outcome, _ = session.call(args)
         if outcome is None or not same(outcome, table.wider_right[sentence], exercise.tolerance):
+            narrow = True
             remarks.append(sentence)
     if exercise.finish:
         ran = guarded(lambda: exercise.finish(session.student), max(session.left, 0.5))
@@ -246,7 +261,7 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
             return _named(session, (ran.error.name,), ran.error.extra, None, verdict)
         if isinstance(ran.value, str):
             remarks.append(ran.value)
-    return verdict(Status.PASSED, "Right.", remarks=tuple(remarks))
+    return verdict(Status.PASSED, "Right.", remarks=tuple(remarks), narrow=narrow)
 
 
 def _too_few(exercise: Exercise, outcome: Outcome) -> bool:

@@ -74,6 +74,7 @@ class Verdict:
     look: str = ""  # which line to look at
     see: str = ""  # where the notebook explains it
     remarks: tuple[str, ...] = ()  # true things that do not change the status
+    narrow: bool = False  # right, but for fewer inputs than the cells below will use
     title: str = ""
     asked: str = ""  # the question that this answers, shown above it
 
