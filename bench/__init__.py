@@ -1,1 +1,1 @@
-"""Measurements that take too long for the tests: ``python -m bench explorer``."""
+"""Measurements that take too long, or depend too much on the machine, for the tests."""

@@ -1,15 +1,21 @@
-"""``python -m bench explorer``: the explorer beside BertViz, in one run."""
+"""``python -m bench``: everything; ``python -m bench quiz`` or ``explorer``: one of them."""
 
 import argparse
 
 from bench.explorer import main as explorer
+from bench.quiz import main as quiz
 
 parser = argparse.ArgumentParser(prog="python -m bench")
-parser.add_argument("what", choices=["explorer"])
+parser.add_argument("what", nargs="?", choices=["all", "quiz", "explorer"], default="all")
 parser.add_argument("--tokens", type=int, nargs="+", default=[32, 64, 128, 197, 512])
 parser.add_argument("--repeats", type=int, default=3)
 parser.add_argument("--patience", type=int, default=150, help="seconds until a viewer is given up")
 parser.add_argument("--only", nargs="+", help="viewers to run, by name")
 parser.add_argument("--json", help="write every single measurement to this file too")
 arguments = parser.parse_args()
-explorer(arguments.tokens, arguments.repeats, arguments.patience, arguments.only, arguments.json)
+if arguments.what in ("all", "quiz"):
+    quiz(arguments.repeats)
+if arguments.what in ("all", "explorer"):
+    explorer(
+        arguments.tokens, arguments.repeats, arguments.patience, arguments.only, arguments.json
+    )

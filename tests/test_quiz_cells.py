@@ -5,7 +5,6 @@ import inspect
 import math
 import subprocess
 import sys
-import time
 
 import nbformat
 import pytest
@@ -339,28 +338,16 @@ def test_outputs_do_not_depend_on_the_progress_file():
 
 def test_import_is_cheap_and_silent():
     code = (
-        "import torch, sys, time; t = time.perf_counter(); import utils.quiz; "
-        "assert 'ipywidgets' not in sys.modules and 'utils.quiz.content.nb03' not in sys.modules; "
-        "print(time.perf_counter() - t)"
+        "import sys, utils.quiz; "
+        "assert 'ipywidgets' not in sys.modules and 'utils.quiz.content.nb03' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 2 and done.stderr == ""
+    assert done.stdout == done.stderr == ""
 
 
 def test_public_names_have_docstrings():
     for function in (check, hint, solution, carry_on, question, predict, progress, report):
         assert inspect.getdoc(function)
-
-
-def test_check_is_quick():
-    """150 ms for 19 of 20 on a quiet machine; here with room for a busy one, as CPU time."""
-    times = []
-    for _ in range(2):
-        for student in (right, unscaled, lambda q, k, v: (q, k), lambda q, k, v: q @ k.T):
-            started = time.process_time()
-            check("X03-1", student)
-            times.append(time.process_time() - started)
-    assert max(times[4:]) < 0.15
 
 
 CELLS = [
