@@ -43,8 +43,11 @@ def show(fig: Figure, alt: str, crop: bool = True) -> None:
     without it where a slider waits.
     """
     buffer = io.BytesIO()
+    quick = {"compress_level": 6 if crop else 1}  # a tenth larger, a quarter sooner
     with course_style():
-        fig.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight" if crop else None)
+        fig.savefig(
+            buffer, format="png", dpi=DPI, bbox_inches="tight" if crop else None, pil_kwargs=quick
+        )
     png = buffer.getvalue()
     if _collectors:
         _collectors[-1].append((png, alt))
