@@ -54,7 +54,8 @@ def test_each_dependency_of_the_notebooks_is_imported_somewhere():
     text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
     listed = (ROOT / "requirements.txt").read_text()
     for name in re.findall(r"^(\w+)>", listed, re.MULTILINE):
-        assert re.search(rf"\b(import|from) {name}\b", text), f"nothing imports {name}"
+        module = {"pillow": "PIL"}.get(name, name)
+        assert re.search(rf"\b(import|from) {module}\b", text), f"nothing imports {name}"
 
 
 def test_files_and_links_in_the_readme_exist():

@@ -99,6 +99,24 @@ def test_decoding_stops_at_eos_for_each_sentence(model):
         assert weights.shape == (3, ids.shape[1], 5)
 
 
+class Chatty(torch.nn.Module):
+    """Sentence b says 7 for ``b`` steps, then <eos>, and goes on talking if it is let."""
+
+    def start(self, source):
+        return 0
+
+    def step(self, tokens, step):
+        words = torch.tensor([EOS if step == b else 7 for b in range(len(tokens))])
+        return torch.nn.functional.one_hot(words, 9).float(), step + 1, None
+
+
+def test_nothing_is_said_after_eos_and_others_may_go_on():
+    ids, _ = decode(Chatty(), torch.ones(3, 2).long(), 9)
+    assert ids.tolist() == [[EOS, PAD, PAD], [7, EOS, PAD], [7, 7, EOS]]
+    cut, _ = decode(Chatty(), torch.ones(3, 2).long(), 2)
+    assert cut.tolist() == [[EOS, PAD], [7, EOS], [7, 7]]
+
+
 def test_decoding_is_fed_with_its_own_words(model):
     """Teacher forcing on what was said must say the same again."""
     source = make_batch(PAIRS).source
