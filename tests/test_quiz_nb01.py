@@ -1,4 +1,4 @@
-"""Notebook 01's exercises on solutions that were written without a look at their switches."""
+"""Notebook 01's exercises: solutions as students write them, and what its questions promise."""
 
 import re
 
