@@ -24,7 +24,7 @@ help:
 	@echo "make lint        ruff over code and notebooks; the workflows' YAML is checked in make test"
 	@echo "make stamp       write address and version from pyproject.toml into the notebooks"
 	@echo "make coverage    which lecture items the notebooks show, by notebook"
-	@echo "make bench       measure the quiz, and the attention explorer in a real browser"
+	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
 	@echo "make lock        write requirements.lock anew from .venv"
 	@echo "make test-colab  the way through Colab, acted out on this machine"
 	@echo "make test-newest all tests with the newest version of every package"

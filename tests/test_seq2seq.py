@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from utils.attention import AdditiveAttention
+from utils.generation import decode
 from utils.runtime import set_seed
-from utils.seq2seq import AttentionSeq2Seq, FixedSeq2Seq, decode
+from utils.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
 from utils.text import BOS, EOS, PAD, batches, make_batch
 from utils.training import train
 from utils.translation import exact_matches, share_by_length, translation_loss

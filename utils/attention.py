@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.masks import check_mask
+from utils.masks import causal_mask, check_mask
 
 
 def scaled_dot_product_attention(
@@ -147,23 +147,44 @@ class MultiHeadAttention(nn.Module):
 
         Returns ``(output, weights)`` of shapes (B, M, D) and (B, H, M, N).
         """
-        context = x if context is None else context
         _check_batched(x, self.w_q.in_features, "x")
+        context = x if context is None else context
+        return self.look(x, *self.keys_values(context), mask, need_weights=need_weights)
+
+    def keys_values(self, context: Tensor, past: int = 0) -> tuple[Tensor, Tensor]:
+        """Of a context (B, N, D) that stands behind ``past`` other tokens: (B, H, N, Dh) each."""
         _check_batched(context, self.w_k.in_features, "context")
+        k, v = self.split_heads(self.w_k(context)), self.split_heads(self.w_v(context))
+        return self.place(k, past), v
+
+    def look(
+        self,
+        x: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None = None,
+        *,
+        past: int = 0,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Let x (B, M, D) look at keys and values that are there already (a KV cache)."""
+        _check_batched(x, self.w_q.in_features, "x")
         if mask is not None and check_mask(mask).dim() not in (2, 4):
             # (B, M, N) would silently line up its batch with our heads
             raise ValueError(
                 "mask must have 2 axes (M, N) or 4 axes (B, H, M, N), with 1 where all share it, "
                 f"got {tuple(mask.shape)}: did you mean mask[:, None]?"
             )
-        q = self.split_heads(self.w_q(x))  # (B, H, M, Dh)
-        k = self.split_heads(self.w_k(context))  # (B, H, N, Dh)
-        v = self.split_heads(self.w_v(context))  # (B, H, N, Dh)
+        q = self.place(self.split_heads(self.w_q(x)), past)  # (B, H, M, Dh)
         dropout = self.dropout if self.training else 0.0
         heads, weights = scaled_dot_product_attention(
             q, k, v, mask, dropout=dropout, need_weights=need_weights
         )
         return self.w_o(self.merge_heads(heads)), weights
+
+    def place(self, heads: Tensor, past: int) -> Tensor:
+        """Tell queries or keys where they stand: not here, but in ``RotaryAttention``."""
+        return heads
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, N, D) -> (B, H, N, Dh).  Cut the width first, then move the heads forward."""
@@ -189,9 +210,17 @@ def _fused(q, k, v, mask, dropout: float, shape: tuple[int, ...]) -> Tensor:
     """
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    if _is_causal(mask, shape):  # the kernel knows this mask, and skips the half it hides
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True)
     full = _open_empty_rows(mask).expand(shape)
     output = F.scaled_dot_product_attention(q, k, v, attn_mask=full, dropout_p=dropout)
     return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+def _is_causal(mask: Tensor, shape: tuple[int, ...]) -> bool:
+    """Is it exactly ``causal_mask(N)``?  Asked on the CPU only: elsewhere the answer would wait."""
+    square = mask.dim() == 2 and mask.shape == shape[-2:] and shape[-2] == shape[-1]
+    return square and mask.device.type == "cpu" and torch.equal(mask, causal_mask(shape[-1]))
 
 
 def _open_empty_rows(mask: Tensor) -> Tensor:
@@ -218,14 +247,17 @@ def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
             "attention needs at least one query and one key, "
             f"got {q.shape[-2]} queries and {k.shape[-2]} keys"
         )
-    try:
-        prefix = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-        torch.broadcast_shapes(prefix, v.shape[:-2])
-    except RuntimeError:
-        shapes = " and ".join(str(tuple(tensor.shape)) for tensor in (q, k, v))
-        raise ValueError(
-            "the batch axes of queries, keys and values must be equal or 1, got shapes " + shapes
-        ) from None
+    prefix = q.shape[:-2]
+    if not prefix == k.shape[:-2] == v.shape[:-2]:  # the usual case needs no broadcasting
+        try:
+            prefix = torch.broadcast_shapes(prefix, k.shape[:-2])
+            torch.broadcast_shapes(prefix, v.shape[:-2])
+        except RuntimeError:
+            shapes = " and ".join(str(tuple(tensor.shape)) for tensor in (q, k, v))
+            raise ValueError(
+                "the batch axes of queries, keys and values must be equal or 1, got shapes "
+                + shapes
+            ) from None
     return (*prefix, q.shape[-2], k.shape[-2])
 
 

@@ -6,6 +6,8 @@ that is added, and a rotation of queries and keys.  Positions count from 0.  Col
 2i and 2i + 1 hold the sine and the cosine of the same angle.
 """
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor, nn
 
@@ -97,9 +99,7 @@ def rotary(x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0)
             f"got shape {tuple(positions.shape)}"
         )
     table = sinusoidal_encoding(positions, x.shape[-1], base=base, dtype=x.dtype, device=x.device)
-    sin, cos = table[:, 0::2], table[:, 1::2]  # (N, d/2) each
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    return _turn(x, table)
 
 
 class RotaryAttention(MultiHeadAttention):
@@ -112,22 +112,25 @@ class RotaryAttention(MultiHeadAttention):
     def __init__(self, d_model: int, num_heads: int, *, dropout: float = 0.0, bias: bool = True):
         super().__init__(d_model, num_heads, dropout=dropout, bias=bias)
         check_even_width(d_model // num_heads, "the width of a head, d_model / num_heads,")
-        self.w_q = _TurnedLinear(d_model, num_heads, bias)
-        self.w_k = _TurnedLinear(d_model, num_heads, bias)
+
+    def place(self, heads: Tensor, past: int) -> Tensor:
+        """heads (B, H, N, Dh), standing behind ``past`` other tokens -> the same, turned."""
+        return _turn(heads, _turns(past, heads.shape[-2], heads.shape[-1], heads.device))
 
 
-class _TurnedLinear(nn.Linear):
-    """A linear layer that turns what it makes by the token's position, head by head."""
+@lru_cache(maxsize=256)
+def _turns(past: int, n: int, width: int, device: torch.device) -> Tensor:
+    """The table of sines and cosines for positions past … past + n − 1, made once."""
+    with torch.inference_mode(False):  # else it could not take part in a later training
+        positions = torch.arange(past, past + n, device=device)
+        return sinusoidal_encoding(positions, width, device=device)
 
-    def __init__(self, d_model: int, num_heads: int, bias: bool):
-        super().__init__(d_model, d_model, bias=bias)
-        self.num_heads = num_heads
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (B, N, D) -> (B, N, D)"""
-        heads = super().forward(x).unflatten(-1, (self.num_heads, -1))  # (B, N, H, Dh)
-        turned = rotary(heads.transpose(-3, -2))  # (B, H, N, Dh): tokens next to the width
-        return turned.transpose(-3, -2).flatten(-2)
+def _turn(x: Tensor, table: Tensor) -> Tensor:
+    """Turn the pairs of x (..., N, d) by the angles whose sines and cosines the table holds."""
+    sin, cos = table[:, 0::2].to(x.dtype), table[:, 1::2].to(x.dtype)  # (N, d/2) each
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
 def _precise(device: torch.device | str | None) -> torch.dtype:

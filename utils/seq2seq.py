@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from utils.attention import AdditiveAttention
-from utils.text import BOS, EOS, PAD
+from utils.text import PAD
 
 
 @dataclass(frozen=True)
@@ -165,35 +165,3 @@ class AttentionSeq2Seq(nn.Module):
         context, weights = self.attend(state)  # c_i, α_i from s_{i-1}
         s = self.cell(torch.cat([word, context], dim=-1), state.s)  # s_i
         return replace(state, s=s), torch.cat([word, s, context], dim=-1), weights
-
-
-@torch.no_grad()
-def decode(
-    model: nn.Module, source: Tensor, max_length: int, generator: torch.Generator | None = None
-) -> tuple[Tensor, Tensor | None]:
-    """Free running: feed each word back until <eos>, for at most ``max_length`` words.
-
-    Takes the likeliest word; with a ``generator`` it draws from the probabilities instead.
-    Returns ``(ids, weights)``: ids (B, M) with <pad> after each <eos>, weights (B, M, N) or None.
-    """
-    if max_length < 1:
-        raise ValueError(f"max_length must be at least 1 word, got {max_length}")
-    was_training = model.training
-    model.eval()
-    state = model.start(source)
-    tokens = torch.full((len(source),), BOS, device=source.device)
-    finished = torch.zeros(len(source), dtype=torch.bool, device=source.device)
-    ids, rows = [], []
-    while len(ids) < max_length and not finished.all():
-        logits, state, weights = model.step(tokens, state)
-        if generator is None:
-            tokens = logits.argmax(dim=-1)
-        else:
-            chances = logits.softmax(dim=-1).to(generator.device)
-            tokens = torch.multinomial(chances, 1, generator=generator)[:, 0].to(source.device)
-        tokens = tokens.masked_fill(finished, PAD)
-        finished = finished | (tokens == EOS)
-        ids.append(tokens)
-        rows.append(weights)
-    model.train(was_training)
-    return torch.stack(ids, dim=1), None if rows[0] is None else torch.stack(rows, dim=1)

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from utils.distributed import average, parallel
+
 SHOW_AFTER = 3.0  # seconds: quicker trainings need no progress bar
 
 
@@ -59,12 +61,17 @@ def train(
     if steps < 1 or lr <= 0:
         raise ValueError(f"steps and lr must be positive, got steps = {steps}, lr = {lr}")
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=lr, betas=(0.9, 0.98), weight_decay=weight_decay
+        model.parameters(),
+        lr=lr,
+        betas=(0.9, 0.98),
+        weight_decay=weight_decay,
+        fused=all(p.device.type in ("cpu", "cuda") for p in model.parameters()),  # far quicker
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_schedule(steps, warmup))
     history, bar = History(), None
     model.train()
     stream = iter(batches)
+    runner = parallel(model)  # the model itself, unless torchrun started several processes
     started = time.monotonic()
     try:
         for step in range(1, steps + 1):
@@ -73,13 +80,13 @@ def train(
             if batch is None:
                 history.ended = "the batches ran out"
                 break
-            loss = loss_of(model, batch)
+            loss = loss_of(runner, batch)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimizer.step()
             schedule.step()
-            history.losses.append(loss.item())
+            history.losses.append(average(loss.item()))
             history.cpu_seconds += time.process_time() - began
             if not math.isfinite(history.losses[-1]):
                 raise ValueError(f"the loss became {history.losses[-1]} in step {step}: lower lr?")

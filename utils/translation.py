@@ -4,6 +4,7 @@ Used from notebook 02 on.  The models (``utils/seq2seq.py``) see numbers; here n
 """
 
 import difflib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from utils.distributed import mean_over_all
+from utils.generation import decode
 from utils.grammar import LONGEST, Pair, spell
-from utils.seq2seq import decode
 from utils.text import EOS, PAD, Batch, Vocabulary, make_batch, tokenize
 
 Encoded = tuple[list[int], list[int]]
@@ -28,10 +30,26 @@ def encode_pairs(pairs: Sequence[Pair], source: Vocabulary, target: Vocabulary) 
     return [(source.encode(pair.source), target.encode(pair.target)) for pair in pairs]
 
 
-def translation_loss(model: nn.Module, batch: Batch) -> Tensor:
-    """Cross-entropy of the right next word, given the right words before it (teacher forcing)."""
+def fingerprint(*words: Vocabulary) -> str:
+    """A short text that changes with any word: weights fit only the words they were made for."""
+    text = "\n\n".join("\n".join(vocabulary.words) for vocabulary in words)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def translation_loss(model: nn.Module, batch: Batch, smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy of the right next word, given the right words before it (teacher forcing).
+
+    ``smoothing`` wants that much probability spread over all words (notebook 07, section 9).
+    """
     logits, _ = model(batch.source, batch.decoder_input)  # (B, M, vocabulary)
-    return F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD)
+    total = F.cross_entropy(
+        logits.flatten(0, 1),
+        batch.target.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    return mean_over_all(total, (batch.target != PAD).sum())
 
 
 def exact_matches(model: nn.Module, pairs: Sequence[Encoded], batch_size: int = 128) -> list[bool]:
