@@ -1,34 +1,41 @@
 """The explorer and BertViz in JupyterLab: payload, time until drawn, click to redraw, memory.
 
 Every measurement has a browser and a notebook of its own.  The viewers take turns, so that a busy
-machine is unfair to all of them alike; the tables give medians.
+machine is unfair to all of them alike; the tables give medians, and the least and most.
 
 * payload: bytes that arrive over the notebook's web socket while the cell runs and is drawn
 * drawn: from running the cell until everything is on the screen
 * click: from choosing another head or layer until that is on the screen (median of 15)
-* memory: what Chromium's page processes hold more than before the cell ran, after a collection
+* memory: what Chromium's page process holds more than before the cell ran.  Both times the page has
+  been left alone for a moment and its garbage collected.  "bare widget" is a button: what any
+  widget costs JupyterLab.
+
+A viewer that crashes or is too slow is a line "gave up: …", not the end of the run.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
-from urllib.parse import urlparse
 
 import nbformat
-import psutil
-from playwright.sync_api import Error, sync_playwright
 
 from bench import bertviz
+from bench.browser import Failed, Page
 from bench.viewers import SET_UP, VIEWERS, Viewer
-from tests.labdriver import CHROMIUM_ARGS, Lab, chromium
+from tests.labdriver import Lab, chromium
 
 CLICKS = 15
 # More tokens than these take BertViz gigabytes and minutes, or it does not come at all.
-LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64}
+LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64, "bare widget": 32}
+LARGE = 128  # from here on BertViz takes minutes, and is measured less often
+SETTLE = 1.5  # seconds: JupyterLab is busy for a moment after it has opened a notebook
 # Run the cell, look at each frame whether all is drawn, and let that frame reach the screen.
 RUN = """async ([drawn, patience]) => {
     const ready = new Function(`return !!(${drawn})`), start = performance.now();
@@ -65,53 +72,72 @@ PAINTED = """new Promise(resolve => requestAnimationFrame(() => {
 PAINTED_NOW = PAINTED.replace("requestAnimationFrame(() => {", "(() => {").replace("}))", "})())")
 
 
-def main(sizes: list[int], repeats: int, patience: int, only: list[str] | None, out: str | None):
-    """Run everything and print the tables."""
+def main(
+    sizes: list[int], repeats: int, patience: int, only: list[str] | None, out: str | None,
+    large_repeats: int = 1,
+) -> None:  # fmt: skip
+    """Run everything and print the tables: also if it is stopped, of what there is."""
     if chromium() is None:
         sys.exit("The bench needs Chromium: `apt-get install chromium` brings it.")
     viewers = [viewer for viewer in VIEWERS if only is None or viewer.name in only]
     results: dict[tuple[int, str], list[dict]] = {}
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        folder = Path(name)
-        paths, scripts = [".."], {}
-        if any(viewer.bertviz for viewer in viewers):
-            try:
-                path, scripts = bertviz.fetch(folder)
-                paths.append(str(path))
-            except RuntimeError as error:
-                print(f"BertViz is not to be had here ({error}): measuring the explorer alone.")
-                viewers = [viewer for viewer in viewers if not viewer.bertviz]
-        # The server's default limits would cut BertViz's message off.
-        (folder / "CONFIG").mkdir()
-        limits = {"iopub_data_rate_limit": 1e12, "iopub_msg_rate_limit": 1e9}
-        config = {"ZMQChannelsWebsocketConnection": limits}
-        (folder / "CONFIG" / "jupyter_server_config.json").write_text(json.dumps(config))
-        lab = Lab(folder)
+    print("load of this machine before:", *(f"{load:.1f}" for load in os.getloadavg()), flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and `kill`, as Ctrl-C
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            run(Path(name), viewers, sizes, repeats, large_repeats, patience, results)
+    except KeyboardInterrupt:
+        print("Stopped: the tables hold what was measured until now.")
+    finally:
+        report(results, sizes, [viewer.name for viewer in viewers])
+        print("\nload of this machine after:", *(f"{load:.1f}" for load in os.getloadavg()))
+        if out:
+            rows = [{"tokens": s, "viewer": n, "runs": r} for (s, n), r in results.items()]
+            Path(out).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def run(
+    folder: Path, viewers: list[Viewer], sizes: list[int], repeats: int, large_repeats: int,
+    patience: int, results: dict[tuple[int, str], list[dict]],
+) -> None:  # fmt: skip
+    """Measure, and put everything that was found into ``results`` at once."""
+    paths, scripts = [".."], {}
+    if any(viewer.bertviz for viewer in viewers):
         try:
-            for repeat in range(repeats):
-                for size in sizes:
-                    turn = viewers[repeat % len(viewers) :] + viewers[: repeat % len(viewers)]
-                    for viewer in turn:
-                        if size > LARGEST.get(viewer.name, size):
-                            continue
-                        found = measure(playwright, lab, viewer, size, paths, scripts, patience)
-                        results.setdefault((size, viewer.name), []).append(found)
-                        print(
-                            f"{repeat + 1}/{repeats} {size} tokens, {viewer.name}: {found}",
-                            flush=True,
-                        )
-        except KeyboardInterrupt:
-            print("Stopped: the tables hold what was measured until now.")
-        finally:
-            lab.stop()
-    report(results, sizes, [viewer.name for viewer in viewers])
-    if out:
-        rows = [{"tokens": s, "viewer": n, "runs": r} for (s, n), r in results.items()]
-        Path(out).write_text(json.dumps(rows, indent=1) + "\n")
+            path, scripts = bertviz.fetch(folder)
+            paths.append(str(path))
+        except RuntimeError as error:
+            print(f"BertViz is not to be had here ({error}): measuring the explorer alone.")
+            viewers = [viewer for viewer in viewers if not viewer.bertviz]
+    # The server's default limits would cut BertViz's message off.
+    (folder / "CONFIG").mkdir()
+    limits = {"iopub_data_rate_limit": 1e12, "iopub_msg_rate_limit": 1e9}
+    config = {"ZMQChannelsWebsocketConnection": limits}
+    (folder / "CONFIG" / "jupyter_server_config.json").write_text(json.dumps(config))
+    lab = Lab(folder)
+    try:
+        for repeat in range(repeats):
+            for size in sizes:
+                turn = viewers[repeat % len(viewers) :] + viewers[: repeat % len(viewers)]
+                for viewer in turn:
+                    seldom = viewer.bertviz and size >= LARGE
+                    if size > LARGEST.get(viewer.name, size):
+                        continue
+                    if seldom and repeat >= large_repeats:
+                        continue
+                    found = measure(lab, viewer, size, paths, scripts, patience)
+                    results.setdefault((size, viewer.name), []).append(found)
+                    words = ", ".join(f"{what} {value}" for what, value in found.items())
+                    words = words.replace("gave up ", "gave up: ")
+                    print(
+                        f"{repeat + 1}/{repeats} {size} tokens, {viewer.name}: {words}", flush=True
+                    )
+    finally:
+        lab.stop()
 
 
-def measure(playwright, lab: Lab, viewer: Viewer, size: int, paths, scripts, patience) -> dict:
-    """One viewer at one size, in a browser of its own."""
+def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) -> dict:
+    """One viewer at one size, in a browser of its own; what fails is said, not raised."""
     fill = {"TOKENS": str(size), "PATHS": repr(paths)}
     set_up, show, drawn = (_filled(text, fill) for text in (SET_UP, viewer.show, viewer.drawn))
     notebook = nbformat.v4.new_notebook(
@@ -121,45 +147,33 @@ def measure(playwright, lab: Lab, viewer: Viewer, size: int, paths, scripts, pat
         },
     )
     nbformat.write(notebook, lab.root / "notebooks" / "bench.ipynb")
-    browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
     found: dict = {}
+    page = None
     try:
-        page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
-        page.set_default_timeout(1000 * (patience + 60))
-        received, outside = [0], []
-        page.on("websocket", lambda ws: ws.on("framereceived", lambda f: _count(received, f)))
-
-        def answer(route, request):
-            address = urlparse(request.url)
-            if address.hostname in (None, "127.0.0.1", "localhost"):
-                return route.continue_()
-            outside.append(request.url)
-            script = scripts.get(address.path.rsplit("/", 1)[-1])
-            return (
-                route.fulfill(body=script, content_type="text/javascript")
-                if script
-                else route.abort()
-            )
-
-        page.route("**/*", answer)
+        page = Page(scripts, patience + 60)
         lab.open(page, "notebooks/bench.ipynb")
         lab.run(page, 0)
-        before, received[0] = _memory(page), 0
+        time.sleep(SETTLE)
+        memory, received = page.memory(), page.received()
         found["drawn s"] = page.evaluate(RUN.replace("PAINTED", PAINTED), [drawn, patience])
-        found["payload MB"] = received[0] / 1e6
-        if found["drawn s"] is not None:
-            click = CLICK.replace("PAINTED", PAINTED_NOW)
-            times = page.evaluate(
-                click, [viewer.click, viewer.changed, CLICKS if size < 128 else 7]
-            )
+        found["payload MB"] = (page.received() - received) / 1e6
+        if found["drawn s"] is None:
+            raise Failed(f"not drawn after {patience} s")
+        if viewer.click:
+            clicks = CLICKS if size < LARGE else 7
+            code = CLICK.replace("PAINTED", PAINTED_NOW)
+            times = page.evaluate(code, [viewer.click, viewer.changed, clicks])
             found["click ms"] = statistics.median(times)
-            found["memory MB"] = _memory(page) - before
-        found["outside requests"] = len(outside)
+        time.sleep(SETTLE)
+        found["memory MB"] = page.memory() - memory
+        found["outside requests"] = page.outside()
         lab.close(page)
-    except Error as error:  # the page crashed, or took too long
-        found["failed"] = str(error).splitlines()[0][:100]
+    except Exception as error:  # whatever it was, the other viewers have their turn
+        words = str(error).strip() or type(error).__name__
+        found["gave up"] = words.splitlines()[0][:120]
     finally:
-        browser.close()
+        if page is not None:
+            page.close()
     return {name: round(v, 4) if isinstance(v, float) else v for name, v in found.items()}
 
 
@@ -169,39 +183,61 @@ def _filled(text: str, words: dict[str, str]) -> str:
     return text
 
 
-def _count(received: list[int], frame: str | bytes) -> None:
-    received[0] += len(frame.encode() if isinstance(frame, str) else frame)
+WHAT = ("payload MB", "drawn s", "click ms", "memory MB", "outside requests")
+# Ours, theirs, and what issue and README aim at, by size or for all: times smaller or sooner.
+RATIOS = [
+    ("explorer", "BertViz head_view", {
+        "payload MB": 40, "drawn s": {32: 6, 64: 20, 128: 35}, "click ms": None, "memory MB": 30,
+    }),
+    ("explorer", "BertViz model_view", {
+        "payload MB": 40, "drawn s": 20, "click ms": None, "memory MB": 30,
+    }),
+    ("explorer, every line", "BertViz head_view", {"drawn s": 4, "click ms": 3}),
+]  # fmt: skip
+MOST_MS = {128: 33, 512: 100}  # a click of the explorer's, at most
 
 
-def _memory(page) -> float:
-    """MB that only the browser's page processes hold, after a garbage collection."""
-    session = page.context.new_cdp_session(page)
-    for _ in range(3):
-        session.send("HeapProfiler.collectGarbage")
-    session.detach()
-    page.wait_for_timeout(300)
-    total = 0
-    for process in psutil.process_iter(["cmdline"]):
-        command = process.info["cmdline"] or []
-        if "--type=renderer" in command and _is_ours(process):
-            total += process.memory_full_info().uss
-    return total / 1e6
-
-
-def _is_ours(process: psutil.Process) -> bool:
-    """Started by this run: other tests may have a browser open too."""
-    return psutil.Process().pid in [parent.pid for parent in process.parents()]
+def _values(results: dict, size: int, name: str, what: str) -> list[float]:
+    runs = [run.get(what) for run in results.get((size, name), [])]
+    return [value for value in runs if value is not None]
 
 
 def report(results: dict, sizes: list[int], names: list[str]) -> None:
     """Medians, and how many times better than each BertViz view."""
-    for what in ("payload MB", "drawn s", "click ms", "memory MB", "outside requests"):
-        print(f"\n{what}, median\n| tokens | " + " | ".join(names) + " |")
+    for what in WHAT:
+        print(f"\n{what}: median (least–most)\n| tokens | " + " | ".join(names) + " |")
         print("|---" * (len(names) + 1) + "|")
         for size in sizes:
             cells = []
             for name in names:
-                runs = [run.get(what) for run in results.get((size, name), [])]
-                good = [value for value in runs if value is not None]
-                cells.append(f"{statistics.median(good):.3g}" if good else "–")
+                good = _values(results, size, name, what)
+                cell = f"{statistics.median(good):.3g}" if good else "–"
+                if len(good) > 1 and min(good) < max(good):
+                    cell += f" ({min(good):.3g}–{max(good):.3g})"
+                if not good and any("gave up" in run for run in results.get((size, name), [])):
+                    cell = "gave up"
+                cells.append(cell)
             print(f"| {size} | " + " | ".join(cells) + " |")
+    print(
+        "\nhow many times smaller or sooner (aim)\n| tokens | ours | theirs | "
+        + " | ".join(WHAT[:4])
+    )
+    print("|---" * 7 + "|")
+    for ours, theirs, aims in RATIOS:
+        for size in sizes:
+            cells = [_ratio(results, size, ours, theirs, what, aims) for what in WHAT[:4]]
+            if any(cell != "–" for cell in cells):
+                print(f"| {size} | {ours} | {theirs} | " + " | ".join(cells) + " |")
+    for size, most in MOST_MS.items():
+        if good := _values(results, size, "explorer", "click ms"):
+            print(f"click at {size} tokens: {statistics.median(good):.1f} ms (aim: at most {most})")
+
+
+def _ratio(results: dict, size: int, ours: str, theirs: str, what: str, aims: dict) -> str:
+    mine, other = (_values(results, size, name, what) for name in (ours, theirs))
+    if what not in aims or not mine or not other:
+        return "–"
+    aim = aims[what].get(size) if isinstance(aims[what], dict) else aims[what]
+    below = max(statistics.median(mine), 0.05)  # memory may even fall: no endless ratio
+    words = f"{statistics.median(other) / below:.3g}×"
+    return words if aim is None else f"{words} ({aim}×)"

@@ -24,7 +24,7 @@ class Viewer:
     name: str
     show: str  # the cell that shows it
     drawn: str  # JavaScript, true once everything is there
-    click: str  # JavaScript: choose something else; i counts the clicks
+    click: str = ""  # JavaScript: choose something else; i counts the clicks
     changed: str = "true"  # JavaScript, true once the click is drawn
     bertviz: bool = False
 
@@ -57,6 +57,16 @@ THEIR_HEAD = """
 
 OURS_HEAD = OURS_LAYER.replace("[0]", "[1]")
 
+BARE = """
+import anywidget
+
+class Bare(anywidget.AnyWidget):
+    _esm = "export default {render({el}) {" \\
+        "el.append(Object.assign(document.createElement('button'), {id: 'bare'}));}}"
+
+Bare()
+"""
+
 VIEWERS = [
     Viewer("explorer", "AttentionExplorer(weights, tokens)", OURS_DRAWN, OURS_HEAD, OURS_CHANGED),
     Viewer(
@@ -80,4 +90,5 @@ VIEWERS = [
         "document.querySelectorAll('[id^=bertviz] svg line').length >= 144 * TOKENS * TOKENS",
         THEIR_HEAD, bertviz=True,
     ),
+    Viewer("bare widget", BARE, "document.querySelector('#bare')"),
 ]  # fmt: skip

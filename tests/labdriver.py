@@ -1,4 +1,4 @@
-"""Drive JupyterLab in a real browser, as a student's hand would.
+"""Drive JupyterLab or Notebook 7 in a real browser, as a student's hand would.
 
 ``Lab`` is a server on a copy of the course, so that no test can change the tree; the fixtures
 ``lab`` and ``page`` are in conftest.py.
@@ -33,10 +33,13 @@ def free_port() -> int:
 
 
 class Lab:
-    """A JupyterLab server whose files are a copy of the course in ``folder``."""
+    """A JupyterLab server whose files are a copy of the course in ``folder``.
 
-    def __init__(self, folder: Path):
-        self.root = folder / "course"
+    ``app="notebook"`` starts Notebook 7 instead, ``python`` is another environment's interpreter.
+    """
+
+    def __init__(self, folder: Path, app: str = "jupyterlab", python: str = sys.executable):
+        self.root, self.app = folder / "course", app
         self.root.mkdir()
         for part in filter(lambda part: (ROOT / part).exists(), PARTS):
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
@@ -50,7 +53,7 @@ class Lab:
         (quiet / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
         with open(folder / "lab.log", "w") as log:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+                [python, "-m", app, "--no-browser", "--allow-root"]
                 + ["--ip=127.0.0.1", f"--port={self.url.rsplit(':')[-1]}"]
                 + ["--ServerApp.port_retries=0", "--IdentityProvider.token="]
                 + [f"--ServerApp.root_dir={self.root}", "--expose-app-in-browser"]
@@ -71,7 +74,7 @@ class Lab:
                     break
                 time.sleep(0.25)
         self.stop()
-        raise RuntimeError("JupyterLab did not start:\n" + log.read_text()[-2000:])
+        raise RuntimeError(f"{self.app} did not start:\n" + log.read_text()[-2000:])
 
     def stop(self) -> None:
         self._server.terminate()
@@ -83,7 +86,8 @@ class Lab:
 
     def open(self, page, path: str, *, kernel: bool = True) -> None:
         """Show the notebook ``path`` alone; wait for its kernel, or start none."""
-        page.goto(f"{self.url}/doc/tree/{path}?reset")
+        place = "doc/tree" if self.app == "jupyterlab" else "notebooks"
+        page.goto(f"{self.url}/{place}/{path}?reset")
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.isReady")
         page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-Cell').length > 1")
         if kernel:

@@ -16,10 +16,12 @@ undo by itself) then takes the sum to 0.3-0.8 bytes a weight.
 from __future__ import annotations
 
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 ESCAPE = 255  # a byte that says: the value is in the 16-bit list
+PIECE = 1 << 19  # bytes that are coded in one go
 LONG = 64  # more keys than this: weights are small, so use three steps to a thousandth
 
 
@@ -47,12 +49,21 @@ def quantise(weights: np.ndarray, m: int) -> np.ndarray:
 def pack(steps: np.ndarray) -> bytes:
     """Byte plane, then the values that did not fit, Huffman-coded."""
     flat = steps.reshape(-1)
-    plane = np.minimum(flat, ESCAPE).astype(np.uint8)
-    large = flat[flat >= ESCAPE].astype("<u2")
+    plane = np.minimum(flat, ESCAPE).astype(np.uint8).tobytes()
+    large = flat[flat >= ESCAPE].astype("<u2").tobytes()
+    # Pieces are coded side by side, zlib does not hold Python's lock; one after the other they are
+    # one stream again.
+    pieces = [plane[i : i + PIECE] for i in range(0, len(plane), PIECE)] + [large]
+    with ThreadPoolExecutor(2) as workers:
+        return b"".join(workers.map(_deflate, pieces, range(len(pieces) - 1, -1, -1)))
+
+
+def _deflate(piece: bytes, after: int) -> bytes:
+    """One piece of a raw deflate stream, of which ``after`` more follow."""
     # Z_RLE = Huffman codes plus runs of one byte (masked triangles): as small as the full search
     # for matches on such data, and ten times faster.
     coder = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_RLE)
-    return coder.compress(plane.tobytes()) + coder.compress(large.tobytes()) + coder.flush()
+    return coder.compress(piece) + coder.flush(zlib.Z_SYNC_FLUSH if after else zlib.Z_FINISH)
 
 
 def unpack(data: bytes, count: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 // The attention explorer in the page: one file, no library, no network, nothing to build.
 //
 // It reads like this: bytes → weights, colours, words, then one painter for each view (heatmap,
-// lines, heads, image, words), then the controls, and at the end `render`, which puts them together.
+// lines, heads, image, words), then the controls and words, and at the end `explore`, which puts them together.
 // Everywhere: q = query = row, k = key = column.
 
 // ---------------------------------------------------------------- bytes → weights
@@ -41,6 +41,29 @@ async function readPanel(entry, data) {
   panel.weight = (layer, head, q, k) => panel.steps[panel.start(layer, head) + q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
   return panel;
+}
+
+const readPanels = async (model) => {
+  const data = toBytes(model.get("data"));
+  return Promise.all(model.get("meta").panels.map((entry) => readPanel(entry, data)));
+};
+
+// Weights arrive before the kernel has drawn its picture, and only with the picture comes the place
+// to show them: read them in that time. The first view takes them; if none comes, they are let go.
+const early = new WeakMap(); // bytes as they came → promise of panels
+const bytesOf = (model) => Object(model.get("data"));
+
+function initialize({ model }) {
+  const panels = readPanels(model);
+  panels.catch(() => {}); // `render` says what is wrong
+  early.set(bytesOf(model), panels);
+  setTimeout(() => early.delete(bytesOf(model)), 10000);
+}
+
+function takePanels(model) {
+  const panels = early.get(bytesOf(model)) || readPanels(model);
+  early.delete(bytesOf(model));
+  return panels;
 }
 
 // Steps are thirds of a thousandth at the finest: rounding to thousandths is exact, see encode.py.
@@ -724,35 +747,26 @@ async function render({ model, el }) {
   }
 }
 
-async function explore(model, el) {
-  const meta = model.get("meta"), data = toBytes(model.get("data"));
-  const root = make("div", { className: "ax" });
-  root.setAttribute("data-lm-suppress-shortcuts", "true"); // keys typed here are ours, not JupyterLab's
-  el.append(root);
-  const app = { panels: await Promise.all(meta.panels.map((entry) => readPanel(entry, data))), grid: meta.grid, root };
-  for (const panel of app.panels) panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
-  if (meta.grid) app.picture = await picture(toBytes(model.get("picture")));
-  const named = (name) => Math.max(0, app.panels.findIndex((panel) => panel.name === name));
-  const state = (app.state = { panel: named(model.get("block")) });
-  for (const name of TRAITS) state[name] = model.get(name);
-  let hover = null, figures = [], counts = [], waiting = 0, laidOut = 0;
-
-  // --- parts of the page that stay
-  const title = make("div", { className: "ax-title" }, meta.title || "");
-  const bar = make("div", { className: "ax-bar" });
-  const stage = make("div", { className: "ax-stage" });
+// What stays on the page, from the title to the table; the painters fill the stage.
+function layOut(app, text) {
+  const title = make("div", { className: "ax-title", hidden: !text }, text || "");
+  const bar = make("div", { className: "ax-bar" }), stage = make("div", { className: "ax-stage" });
   const sentence = make("div", { className: "ax-sentence" });
   sentence.setAttribute("role", "status");
   sentence.setAttribute("aria-live", "polite");
   const note = make("div", { className: "ax-note" });
   const tip = make("div", { className: "ax-tip", hidden: true });
   const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and the keys"), make("div"));
-  if (!meta.title) title.hidden = true;
-  root.append(title, bar, stage, sentence, note, table, tip);
+  app.root.append(title, bar, stage, sentence, note, table, tip);
+  table.addEventListener("toggle", () => fillTable(app));
+  app.parts = { bar, stage, sentence, note, tip, table };
+}
 
-  // --- what painters ask of the explorer
+// What painters ask of the explorer.
+function serve(app) {
+  const { state } = app;
   app.mark = (index) => { // the row and column to highlight in one panel
-    const at = hover || { panel: state.panel, q: state.token, k: state.key };
+    const at = app.hover || { panel: state.panel, q: state.token, k: state.key };
     return app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null };
   };
   app.partner = (index) => {
@@ -760,90 +774,99 @@ async function explore(model, el) {
     const mine = app.panels[index];
     return app.panels.find((p) => p.compared && p.shape.join() === mine.shape.join()) || null;
   };
-  app.count = (index, drawn, all) => { counts[index] = [drawn, all]; };
+  app.count = (index, drawn, all) => { app.counts[index] = [drawn, all]; };
   app.framed = (panel, ...nodes) => make("div", { className: "ax-figure" }, ...(panel.name ? [make("div", { className: "ax-name" }, label(panel.name, 40))] : []), ...nodes);
-
+  app.focus = () => (state.view !== "image" && app.panels[state.panel].name === "rollout" ? 0 : state.panel);
+  app.cells = (...all) => attachCells(app, ...all);
+  app.tokens = (...all) => attachTokens(app, ...all);
   app.set = (changes) => {
     for (const [name, value] of Object.entries(changes)) {
       if (state[name] === value) continue;
       state[name] = value;
-      if (name === "panel") model.set("block", app.panels[value].name);
-      else if (TRAITS.includes(name)) model.set(name, value);
+      if (name === "panel") app.model.set("block", app.panels[value].name);
+      else if (TRAITS.includes(name)) app.model.set(name, value);
     }
-    model.save_changes();
-    update("view" in changes || "sort" in changes || "difference" in changes || "all_heads" in changes);
+    app.model.save_changes();
+    update(app, "view" in changes || "sort" in changes || "difference" in changes || "all_heads" in changes);
   };
+}
 
-  app.focus = () => (state.view !== "image" && app.panels[state.panel].name === "rollout" ? 0 : state.panel);
-  const overCell = (index, at, place, canvas) => {
-    hover = at && { panel: index, ...at };
-    if (at && at.q != null && at.k != null) {
-      const panel = app.panels[index], where = place(at.q, at.k);
-      const other = app.partner(index);
-      tip.replaceChildren(word(panel.queries[at.q]), " → ", word(panel.keys[at.k]), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
-        ...(other ? [` (${signed(panel, other, state, at.q, at.k)})`] : []));
-      tip.hidden = false;
-      const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
-      const x = a.left - b.left + where.x, y = a.top - b.top + where.y;
-      tip.style.left = `${clamp(x + 14, 0, Math.max(0, b.width - tip.offsetWidth - 4))}px`;
-      tip.style.top = `${y + 16}px`;
-    } else tip.hidden = true;
-    update();
-  };
+// Show, or no longer show, the weight under the pointer.
+function overCell(app, index, at, place, canvas) {
+  const { root, state } = app, { tip } = app.parts;
+  app.hover = at && { panel: index, ...at };
+  if (at && at.q != null && at.k != null) {
+    const panel = app.panels[index], where = place(at.q, at.k);
+    const other = app.partner(index);
+    tip.replaceChildren(word(panel.queries[at.q]), " → ", word(panel.keys[at.k]), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
+      ...(other ? [` (${signed(panel, other, state, at.q, at.k)})`] : []));
+    tip.hidden = false;
+    const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
+    const x = a.left - b.left + where.x, y = a.top - b.top + where.y;
+    tip.style.left = `${clamp(x + 14, 0, Math.max(0, b.width - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${y + 16}px`;
+  } else tip.hidden = true;
+  update(app);
+}
 
-  // A canvas of cells: hover shows, click or keys choose.
-  app.cells = (canvas, panelOf, hit, place, moved, clicked) => {
-    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: "Home", End: "End", Enter: "Enter" };
-    canvas.addEventListener("pointermove", (event) => {
-      const at = hit(event.offsetX, event.offsetY);
-      if (at?.q !== hover?.q || at?.k !== hover?.k || hover?.panel !== panelOf()) overCell(panelOf(), at, place, canvas);
-    });
-    canvas.addEventListener("pointerleave", () => overCell(panelOf(), null));
-    canvas.addEventListener("pointerdown", (event) => {
-      const at = hit(event.offsetX, event.offsetY);
-      if (!at) return;
-      const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
-      app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
-    });
-    canvas.addEventListener("keydown", (event) => {
-      if (!moves[event.key]) return;
-      const next = moved(moves[event.key]);
-      if (!next) return;
-      event.preventDefault();
-      event.stopPropagation();
-      hover = null;
-      app.set({ panel: panelOf(), ...next });
-    });
-  };
+// A canvas of cells: hover shows, click or keys choose.
+function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
+  const { state } = app;
+  const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: "Home", End: "End", Enter: "Enter" };
+  canvas.addEventListener("pointermove", (event) => {
+    const at = hit(event.offsetX, event.offsetY);
+    if (at?.q !== app.hover?.q || at?.k !== app.hover?.k || app.hover?.panel !== panelOf()) overCell(app, panelOf(), at, place, canvas);
+  });
+  canvas.addEventListener("pointerleave", () => overCell(app, panelOf(), null));
+  canvas.addEventListener("pointerdown", (event) => {
+    const at = hit(event.offsetX, event.offsetY);
+    if (!at) return;
+    const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
+    app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
+  });
+  canvas.addEventListener("keydown", (event) => {
+    if (!moves[event.key]) return;
+    const next = moved(moves[event.key]);
+    if (!next) return;
+    event.preventDefault();
+    event.stopPropagation();
+    app.hover = null;
+    app.set({ panel: panelOf(), ...next });
+  });
+}
 
-  // A column of tokens: hover shows, Tab and arrows move, click or Enter chooses and lets go.
-  app.tokens = (list, index, side) => {
-    const items = list.children, number = (event) => [...items].indexOf(event.target.closest(".ax-token"));
-    const at = (i) => ({ panel: index, q: side === "q" ? i : null, k: side === "k" ? i : null });
-    const choose = (i) => app.set({ panel: index, token: side === "q" ? i : null, key: side === "k" ? i : null });
-    list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) { hover = at(i); update(); } });
-    list.addEventListener("pointerleave", () => { hover = null; update(); });
-    list.addEventListener("click", (event) => {
-      const i = number(event);
-      if (i < 0) return;
-      const chosen = (side === "q" ? state.token : state.key) === i && state.panel === index;
-      hover = null;
-      choose(chosen ? null : i);
-    });
-    list.addEventListener("focusin", (event) => { const i = number(event); if (i >= 0 && event.target.matches(":focus-visible")) { hover = null; choose(i); } });
-    list.addEventListener("keydown", (event) => {
-      const i = number(event), last = items.length - 1;
-      const to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: last }[event.key];
-      const across = { ArrowLeft: "queries", ArrowRight: "keys" }[event.key];
-      if (to == null && !across) return;
-      event.preventDefault();
-      event.stopPropagation();
-      const target = across ? list.parentNode.querySelector(`.ax-${across}`).children : items;
-      target[clamp(across ? i : to, 0, target.length - 1)].focus();
-    });
-  };
+// A column of tokens: hover shows, Tab and arrows move, click or Enter chooses and lets go.
+function attachTokens(app, list, index, side) {
+  const { state } = app;
+  const items = list.children, number = (event) => [...items].indexOf(event.target.closest(".ax-token"));
+  const at = (i) => ({ panel: index, q: side === "q" ? i : null, k: side === "k" ? i : null });
+  const choose = (i) => app.set({ panel: index, token: side === "q" ? i : null, key: side === "k" ? i : null });
+  list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) { app.hover = at(i); update(app); } });
+  list.addEventListener("pointerleave", () => { app.hover = null; update(app); });
+  list.addEventListener("click", (event) => {
+    const i = number(event);
+    if (i < 0) return;
+    const chosen = (side === "q" ? state.token : state.key) === i && state.panel === index;
+    app.hover = null;
+    choose(chosen ? null : i);
+  });
+  list.addEventListener("focusin", (event) => { const i = number(event); if (i >= 0 && event.target.matches(":focus-visible")) { app.hover = null; choose(i); } });
+  list.addEventListener("keydown", (event) => {
+    const i = number(event), last = items.length - 1;
+    const to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: last }[event.key];
+    const across = { ArrowLeft: "queries", ArrowRight: "keys" }[event.key];
+    if (to == null && !across) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const target = across ? list.parentNode.querySelector(`.ax-${across}`).children : items;
+    target[clamp(across ? i : to, 0, target.length - 1)].focus();
+  });
+}
 
-  root.addEventListener("keydown", (event) => { // the same keys in every view
+// The same keys in every view.
+function attachKeys(app) {
+  const { state } = app;
+  app.root.addEventListener("keydown", (event) => {
     const typing = event.target.matches("select, input[type=range]");
     const turn = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] }[event.key];
     if (event.key === "Escape") app.set({ token: null, key: null });
@@ -854,11 +877,13 @@ async function explore(model, el) {
     event.preventDefault();
     event.stopPropagation();
   });
+}
 
-  // --- controls
-  const layers = Math.max(...app.panels.map((p) => p.L)), heads = Math.max(...app.panels.map((p) => p.H));
+// The bar of choices; `app.controls` brings it in line with the state.
+function makeControls(app) {
+  const { state } = app, layers = Math.max(...app.panels.map((p) => p.L)), heads = Math.max(...app.panels.map((p) => p.H));
   const group = `ax${Math.random().toString(36).slice(2)}`;
-  const views = Object.keys(NAMES).filter((view) => meta.grid || (view !== "image" && view !== "words"));
+  const views = Object.keys(NAMES).filter((view) => app.grid || (view !== "image" && view !== "words"));
   const tabs = make("div", { className: "ax-views" });
   tabs.setAttribute("role", "radiogroup");
   tabs.setAttribute("aria-label", "View");
@@ -883,10 +908,10 @@ async function explore(model, el) {
     return { input, node: make("label", { className: "ax-pick" }, input, text) };
   };
   const allHeads = box("all_heads", "All heads"), difference = box("difference", "Difference");
-  bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick, allHeads.node, difference.node);
-  const comparable = app.panels.some((p) => p.compared && p.shape.join() === app.panels[0].shape.join());
+  app.parts.bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick, allHeads.node, difference.node);
+  app.comparable = app.panels.some((p) => p.compared && p.shape.join() === app.panels[0].shape.join());
 
-  function controls() {
+  app.controls = () => {
     for (const radio of tabs.querySelectorAll("input")) radio.checked = radio.value === state.view;
     layerPick.select.value = state.layer;
     headPick.select.value = state.head;
@@ -898,165 +923,184 @@ async function explore(model, el) {
     sortPick.hidden = state.view !== "heads" || layers * heads < 2;
     thresholdPick.hidden = state.view !== "lines";
     allHeads.node.hidden = state.view !== "lines" || heads < 2;
-    difference.node.hidden = !comparable || state.view !== "heatmap";
-  }
+    difference.node.hidden = !app.comparable || state.view !== "heatmap";
+  };
+}
 
-  // --- laying out and painting
-  function build() {
-    laidOut = root.clientWidth;
-    const room = Math.max(220, laidOut - 2), shown = app.panels.map((p, i) => i).filter((i) => app.panels[i].name !== "rollout");
-    const beside = shown.filter((i) => !(state.difference && state.view === "heatmap" && app.panels[i].compared));
-    const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
-    const share = Math.floor((room - 24 * (each - 1)) / each);
-    figures = [];
-    counts = [];
-    hover = null; // what was pointed at is gone
-    tip.hidden = true;
-    if (state.view === "heatmap") figures = beside.map((i) => heatmap(app, i, share));
-    else if (state.view === "lines") figures = shown.map((i) => lines(app, i, Math.min(share, 560)));
-    else if (state.view === "heads") {
-      for (const i of shown) {
-        const grid = headGrid(app, i, room >= 900 ? Math.min(room - 440, 700) : room);
-        figures.push(grid, heatmap(app, i, room >= 900 ? room - grid.width - 30 : room));
-      }
-    } else figures = [state.view === "image" ? imageView(app, room) : wordsView(app, room)];
-    stage.replaceChildren(...figures.map((figure) => figure.node), ...(legend() || []));
-    stage.dataset.view = state.view;
-  }
+// Lay out the view anew: the painters for this width.
+function build(app) {
+  const { state } = app, { stage, tip } = app.parts;
+  app.laidOut = app.root.clientWidth;
+  const room = Math.max(220, app.laidOut - 2), shown = app.panels.map((p, i) => i).filter((i) => app.panels[i].name !== "rollout");
+  const beside = shown.filter((i) => !(state.difference && state.view === "heatmap" && app.panels[i].compared));
+  const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
+  const share = Math.floor((room - 24 * (each - 1)) / each);
+  app.figures = [];
+  app.counts = [];
+  app.hover = null; // what was pointed at is gone
+  tip.hidden = true;
+  if (state.view === "heatmap") app.figures = beside.map((i) => heatmap(app, i, share));
+  else if (state.view === "lines") app.figures = shown.map((i) => lines(app, i, Math.min(share, 560)));
+  else if (state.view === "heads") {
+    for (const i of shown) {
+      const grid = headGrid(app, i, room >= 900 ? Math.min(room - 440, 700) : room);
+      app.figures.push(grid, heatmap(app, i, room >= 900 ? room - grid.width - 30 : room));
+    }
+  } else app.figures = [state.view === "image" ? imageView(app, room) : wordsView(app, room)];
+  stage.replaceChildren(...app.figures.map((figure) => figure.node), ...(legend(app) || []));
+  stage.dataset.view = state.view;
+}
 
-  function legend() {
-    if (state.view === "lines" && state.all_heads) {
-      const chips = [...Array(heads).keys()].map((h) => {
-        const chip = make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) }, make("i"), `head ${h}`);
-        chip.firstChild.style.background = HEAD_COLOURS[h % 12];
-        return chip;
-      });
-      return [make("div", { className: "ax-legend ax-chips" }, ...chips)];
-    }
-    if (!["heatmap", "heads"].includes(state.view)) return null;
-    const split = state.difference && comparable && state.view === "heatmap";
-    const strip = make("div", { className: "ax-strip" });
-    strip.style.background = `linear-gradient(to right, ${(split ? SPLIT : RAMP)[app.theme].join(",")})`;
-    const ticks = split ? [-1, -0.25, 0, 0.25, 1] : [0, 0.05, 0.25, 0.5, 1];
-    const scale = make("div", { className: "ax-ticks" }, ...ticks.map((tick) => {
-      const at = split ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick);
-      const mark = make("span", {}, String(tick).replace("-", "−"));
-      mark.style.left = `${at}%`;
-      return mark;
-    }));
-    const extras = [];
-    if (app.panels.some((p) => p.mask)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-mask" }), "masked: may not look"));
-    if (app.panels.some((p) => p.gold.length)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-gold" }), "gold link"));
-    return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...extras)];
-  }
-
-  function speak() {
-    const index = hover ? hover.panel : app.focus(), panel = app.panels[index], { q, k } = app.mark(index);
-    const rolled = panel.name === "rollout", { layer, head } = state, parts = [];
-    const value = (a, b) => make("b", {}, panel.text(layer, head, a, b));
-    const look = (a, b) => parts.push(word(panel.queries[a]), " looks at ", word(panel.keys[b]), ": ", value(a, b));
-    const start = panel.start(layer, head);
-    if (q != null && k != null) {
-      look(q, k);
-      const other = app.partner(index) || app.panels.find((p) => p.name !== "rollout" && p.compared !== panel.compared && p.shape.join() === panel.shape.join());
-      if (other && !rolled) parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
-      if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
-      if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
-    } else if (q != null) {
-      const [best, next] = strongest(panel, start + q * panel.N, 1, panel.N);
-      look(q, best);
-      if (next >= 0) parts.push(", then at ", word(panel.keys[next]), ": ", value(q, next));
-      if (panel.keys === panel.queries) {
-        const [by] = strongest(panel, start + q, panel.N, panel.M);
-        parts.push(". Most looked at by ", word(panel.queries[by]), ": ", value(by, q));
-      }
-    } else if (k != null) {
-      const [best, next] = strongest(panel, start + k, panel.N, panel.M);
-      parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best]), ": ", value(best, k));
-      if (next >= 0) parts.push(", then by ", word(panel.queries[next]), ": ", value(next, k));
-    } else {
-      const hint = {
-        heatmap: "Point at a cell, or use the arrow keys, to read its weight.",
-        lines: "Point at a token, or Tab to it, to see what it looks at and who looks at it.",
-        heads: "Choose a head to enlarge it.",
-        image: "Point at a patch, or use the arrow keys, to read its weight.",
-        words: "Choose a word to read what it looks at.",
-      }[state.view];
-      parts.push(make("span", { className: "ax-quiet" }, hint));
-    }
-    const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${Math.min(layer, panel.L - 1)}, head ${Math.min(state.head, panel.H - 1)}`;
-    sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${layer}` : state.all_heads && state.view === "lines" && q == null && k == null ? `layer ${layer}, all heads` : where), " ", ...parts);
-    const notes = [];
-    if (state.view === "lines") {
-      const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), all = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
-      notes.push(`${number(drawn)} of ${number(all)} lines drawn; ${number(all - drawn)} weights under ${+state.threshold.toFixed(3)} are hidden.`);
-    } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
-    else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
-    const goldPanel = app.panels[index];
-    if (goldPanel.gold.length) {
-      const from = goldPanel.start(layer, state.head), rows = new Set(goldPanel.gold.map(([a]) => a));
-      const right = [...rows].filter((a) => goldPanel.goldSet.has(a * goldPanel.N + strongest(goldPanel, from + a * goldPanel.N, 1, goldPanel.N)[0])).length;
-      notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
-    }
-    if (state.sort !== "layer" && state.view === "heads") {
-      const m = measures(panel), i = Math.min(layer, panel.L - 1) * panel.H + Math.min(state.head, panel.H - 1);
-      notes.push(`This head: entropy about ${m.entropy[i].toFixed(1)} bits, mean distance about ${m.distance[i].toFixed(1)} tokens.`);
-    }
-    note.textContent = notes.join(" ");
-  }
-
-  function fillTable() {
-    if (!table.open) return;
-    const panel = app.panels[app.focus()], s = state, keys = panel.keys.map((t) => label(t, 200)), body = [];
-    const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [Math.min(s.token ?? 0, panel.M - 1)];
-    const cellOf = (tag, text, scope) => { const node = make(tag, { dir: "auto" }, text); if (scope) node.scope = scope; return node; };
-    if (whole) {
-      body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
-      for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(s.layer, s.head, q, k)))));
-    } else {
-      const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(s.layer, s.head, rows[0], b) - panel.weight(s.layer, s.head, rows[0], a)).slice(0, 50);
-      body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
-      for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(s.layer, s.head, rows[0], k))));
-    }
-    const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${Math.min(s.layer, panel.L - 1)}, head ${Math.min(s.head, panel.H - 1)}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
-    const help = make("p", {}, "Keys: Tab goes from part to part; arrow keys move over heads, cells, patches and tokens; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token.");
-    table.lastChild.replaceChildren(help, make("div", { className: "ax-scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, about), make("tbody", {}, ...body))));
-  }
-  table.addEventListener("toggle", fillTable);
-
-  function paintAll() {
-    for (const figure of figures) figure.paint();
-    speak();
-    root.dataset.drawn = Number(root.dataset.drawn || 0) + 1;
-  }
-  let again = false;
-  function update(rebuild = false) {
-    again ||= rebuild;
-    if (waiting) return;
-    waiting = requestAnimationFrame(() => {
-      waiting = 0;
-      if (again) build();
-      again = false;
-      controls();
-      paintAll();
-      fillTable();
+function legend(app) {
+  const { state } = app;
+  if (state.view === "lines" && state.all_heads) {
+    const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((h) => {
+      const chip = make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) }, make("i"), `head ${h}`);
+      chip.firstChild.style.background = HEAD_COLOURS[h % 12];
+      return chip;
     });
+    return [make("div", { className: "ax-legend ax-chips" }, ...chips)];
   }
+  if (!["heatmap", "heads"].includes(state.view)) return null;
+  const split = state.difference && app.comparable && state.view === "heatmap";
+  const strip = make("div", { className: "ax-strip" });
+  strip.style.background = `linear-gradient(to right, ${(split ? SPLIT : RAMP)[app.theme].join(",")})`;
+  const ticks = split ? [-1, -0.25, 0, 0.25, 1] : [0, 0.05, 0.25, 0.5, 1];
+  const scale = make("div", { className: "ax-ticks" }, ...ticks.map((tick) => {
+    const at = split ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick);
+    const mark = make("span", {}, String(tick).replace("-", "−"));
+    mark.style.left = `${at}%`;
+    return mark;
+  }));
+  const extras = [];
+  if (app.panels.some((p) => p.mask)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-mask" }), "masked: may not look"));
+  if (app.panels.some((p) => p.gold.length)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-gold" }), "gold link"));
+  return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...extras)];
+}
 
-  function dress() { // theme: read the colours once, painters use them
-    app.theme = themeOf();
-    root.dataset.theme = app.theme;
-    const style = getComputedStyle(root), colour = (name) => style.getPropertyValue(`--ax-${name}`).trim();
-    app.colours = Object.fromEntries(["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"].map((name) => [name, colour(name)]));
+// The sentence and the note under the picture.
+function speak(app) {
+  const { state, counts } = app, { sentence, note } = app.parts;
+  const index = app.hover ? app.hover.panel : app.focus(), panel = app.panels[index], { q, k } = app.mark(index);
+  const rolled = panel.name === "rollout", { layer, head } = state, parts = [];
+  const value = (a, b) => make("b", {}, panel.text(layer, head, a, b));
+  const look = (a, b) => parts.push(word(panel.queries[a]), " looks at ", word(panel.keys[b]), ": ", value(a, b));
+  const start = panel.start(layer, head);
+  if (q != null && k != null) {
+    look(q, k);
+    const other = app.partner(index) || app.panels.find((p) => p.name !== "rollout" && p.compared !== panel.compared && p.shape.join() === panel.shape.join());
+    if (other && !rolled) parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+    if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
+    if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
+  } else if (q != null) {
+    const [best, next] = strongest(panel, start + q * panel.N, 1, panel.N);
+    look(q, best);
+    if (next >= 0) parts.push(", then at ", word(panel.keys[next]), ": ", value(q, next));
+    if (panel.keys === panel.queries) {
+      const [by] = strongest(panel, start + q, panel.N, panel.M);
+      parts.push(". Most looked at by ", word(panel.queries[by]), ": ", value(by, q));
+    }
+  } else if (k != null) {
+    const [best, next] = strongest(panel, start + k, panel.N, panel.M);
+    parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best]), ": ", value(best, k));
+    if (next >= 0) parts.push(", then by ", word(panel.queries[next]), ": ", value(next, k));
+  } else {
+    const hint = {
+      heatmap: "Point at a cell, or use the arrow keys, to read its weight.",
+      lines: "Point at a token, or Tab to it, to see what it looks at and who looks at it.",
+      heads: "Choose a head to enlarge it.",
+      image: "Point at a patch, or use the arrow keys, to read its weight.",
+      words: "Choose a word to read what it looks at.",
+    }[state.view];
+    parts.push(make("span", { className: "ax-quiet" }, hint));
   }
-  const redress = () => { if (themeOf() !== app.theme) { dress(); update(true); } };
+  const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${Math.min(layer, panel.L - 1)}, head ${Math.min(state.head, panel.H - 1)}`;
+  sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${layer}` : state.all_heads && state.view === "lines" && q == null && k == null ? `layer ${layer}, all heads` : where), " ", ...parts);
+  const notes = [];
+  if (state.view === "lines") {
+    const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), all = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
+    notes.push(`${number(drawn)} of ${number(all)} lines drawn; ${number(all - drawn)} weights under ${+state.threshold.toFixed(3)} are hidden.`);
+  } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
+  else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
+  const goldPanel = app.panels[index];
+  if (goldPanel.gold.length) {
+    const from = goldPanel.start(layer, state.head), rows = new Set(goldPanel.gold.map(([a]) => a));
+    const right = [...rows].filter((a) => goldPanel.goldSet.has(a * goldPanel.N + strongest(goldPanel, from + a * goldPanel.N, 1, goldPanel.N)[0])).length;
+    notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
+  }
+  if (state.sort !== "layer" && state.view === "heads") {
+    const m = measures(panel), i = Math.min(layer, panel.L - 1) * panel.H + Math.min(state.head, panel.H - 1);
+    notes.push(`This head: entropy about ${m.entropy[i].toFixed(1)} bits, mean distance about ${m.distance[i].toFixed(1)} tokens.`);
+  }
+  note.textContent = notes.join(" ");
+}
+
+function fillTable(app) {
+  const { state } = app, { table } = app.parts;
+  if (!table.open) return;
+  const panel = app.panels[app.focus()], s = state, keys = panel.keys.map((t) => label(t, 200)), body = [];
+  const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [Math.min(s.token ?? 0, panel.M - 1)];
+  const cellOf = (tag, text, scope) => { const node = make(tag, { dir: "auto" }, text); if (scope) node.scope = scope; return node; };
+  if (whole) {
+    body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
+    for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(s.layer, s.head, q, k)))));
+  } else {
+    const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(s.layer, s.head, rows[0], b) - panel.weight(s.layer, s.head, rows[0], a)).slice(0, 50);
+    body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
+    for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(s.layer, s.head, rows[0], k))));
+  }
+  const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${Math.min(s.layer, panel.L - 1)}, head ${Math.min(s.head, panel.H - 1)}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
+  const help = make("p", {}, "Keys: Tab goes from part to part; arrow keys move over heads, cells, patches and tokens; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token.");
+  table.lastChild.replaceChildren(help, make("div", { className: "ax-scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, about), make("tbody", {}, ...body))));
+}
+
+function paintAll(app) {
+  for (const figure of app.figures) figure.paint();
+  speak(app);
+  app.root.dataset.drawn = Number(app.root.dataset.drawn || 0) + 1;
+}
+
+// Paint with the next frame, however many changes come until then.
+function update(app, rebuild = false) {
+  app.again ||= rebuild;
+  if (app.waiting) return;
+  app.waiting = requestAnimationFrame(() => {
+    app.waiting = 0;
+    if (app.again) build(app);
+    app.again = false;
+    app.controls();
+    paintAll(app);
+    fillTable(app);
+  });
+}
+
+function dress(app) { // theme: read the colours once, painters use them
+  const { root } = app;
+  app.theme = themeOf();
+  root.dataset.theme = app.theme;
+  const style = getComputedStyle(root), colour = (name) => style.getPropertyValue(`--ax-${name}`).trim();
+  app.colours = Object.fromEntries(["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"].map((name) => [name, colour(name)]));
+}
+
+// Follow the page's theme and width; returns how to stop.
+function watch(app) {
+  const redress = () => { if (themeOf() !== app.theme) { dress(app); update(app, true); } };
   const watcher = new MutationObserver(redress);
   for (const node of [document.body, document.documentElement]) watcher.observe(node, { attributes: true });
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", redress);
-  const resized = new ResizeObserver(() => { if (Math.abs(root.clientWidth - laidOut) > 4) update(true); });
-  resized.observe(root);
+  const resized = new ResizeObserver(() => { if (Math.abs(app.root.clientWidth - app.laidOut) > 4) update(app, true); });
+  resized.observe(app.root);
+  return () => {
+    watcher.disconnect();
+    resized.disconnect();
+    scheme.removeEventListener("change", redress);
+  };
+}
 
+// Follow the traits that a cell sets; returns how to stop.
+function listen(app) {
+  const { model, state } = app;
   const follow = () => { // a cell has set a trait
     let rebuild = false;
     const before = JSON.stringify(state);
@@ -1066,23 +1110,44 @@ async function explore(model, el) {
       state[name] = value;
       rebuild ||= ["view", "sort", "difference", "all_heads"].includes(name);
     }
-    state.panel = named(model.get("block"));
+    state.panel = named(app, model.get("block"));
     if (JSON.stringify(state) === before) return; // it was we who set it
-    hover = null;
-    update(rebuild);
+    app.hover = null;
+    update(app, rebuild);
   };
   for (const name of [...TRAITS, "block"]) model.on(`change:${name}`, follow);
+  return () => { for (const name of [...TRAITS, "block"]) model.off(`change:${name}`, follow); };
+}
 
-  dress();
-  build();
-  controls();
-  paintAll();
+const named = (app, name) => Math.max(0, app.panels.findIndex((panel) => panel.name === name));
+
+async function explore(model, el) {
+  const meta = model.get("meta");
+  const root = make("div", { className: "ax" });
+  // Keys typed here are ours, not JupyterLab's. Notebook 7 asks the very element that has the focus.
+  const keep = (node) => node.setAttribute("data-lm-suppress-shortcuts", "true");
+  keep(root);
+  root.addEventListener("focusin", (event) => keep(event.target));
+  el.append(root);
+  const app = { model, root, grid: meta.grid, hover: null, figures: [], counts: [], waiting: 0, again: false, laidOut: 0 };
+  app.panels = await takePanels(model);
+  for (const panel of app.panels) panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
+  if (meta.grid) app.picture = await picture(toBytes(model.get("picture")));
+  app.state = { panel: named(app, model.get("block")) };
+  for (const name of TRAITS) app.state[name] = model.get(name);
+
+  layOut(app, meta.title);
+  serve(app);
+  attachKeys(app);
+  makeControls(app);
+  const stops = [watch(app), listen(app)];
+  dress(app);
+  build(app);
+  app.controls();
+  paintAll(app);
   return () => {
-    watcher.disconnect();
-    resized.disconnect();
-    scheme.removeEventListener("change", redress);
-    for (const name of [...TRAITS, "block"]) model.off(`change:${name}`, follow);
-    cancelAnimationFrame(waiting);
+    for (const stop of stops) stop();
+    cancelAnimationFrame(app.waiting);
     root.remove();
   };
 }
@@ -1093,4 +1158,4 @@ function picture(bytes) {
   return image.decode().then(() => image);
 }
 
-export default { render };
+export default { initialize, render };

@@ -296,7 +296,9 @@ def _encode(
     blob, described = bytearray(), []
     for i, panel in enumerate(panels):
         m = steps_per_thousandth(panel.weights.shape[-1])
-        steps = np.stack([quantise(layer, m) for layer in panel.weights])  # by layer: fits caches
+        steps = np.empty(panel.weights.shape, np.uint16)
+        for layer, into in zip(panel.weights, steps):  # by layer: fits caches
+            into[:] = quantise(layer, m)
         packed = pack(steps)
         entry = {
             "name": panel.name, "shape": list(panel.weights.shape), "m": m, "compared": i >= own,

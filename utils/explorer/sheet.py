@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -63,10 +64,16 @@ def _font(path: str, index: int, size: int) -> ImageFont.FreeTypeFont:
 
 @lru_cache(maxsize=2)
 def _own_font(bold: bool) -> str:
-    import matplotlib  # carries DejaVu Sans, so that there is always a font
-
+    """DejaVu Sans, which matplotlib carries, so that there is always a font."""
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
-    return str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name)
+    # Found without importing matplotlib, which takes a fifth of a second.
+    package = Path(find_spec("matplotlib").origin).parent
+    path = package / "mpl-data" / "fonts" / "ttf" / name
+    if not path.exists():
+        import matplotlib
+
+        path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name
+    return str(path)
 
 
 @lru_cache(maxsize=1)
@@ -201,8 +208,9 @@ class Sheet:
         if not self.photographs:
             small = image.quantize(palette=palette(), dither=Image.Dither.NONE)
             # Pillow finds a colour that is near, not the nearest; paper must be white.
-            numbers = np.where(np.asarray(image).min(-1) == 255, 0, np.asarray(small))
-            image = Image.fromarray(numbers.astype(np.uint8))
+            red, green, blue = (np.asarray(band) for band in image.split())
+            numbers = np.where(red & green & blue == 255, np.uint8(0), np.asarray(small))
+            image = Image.fromarray(numbers)
             image.putpalette(small.getpalette())
         image.save(buffer, "PNG")
         return buffer.getvalue()
