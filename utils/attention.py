@@ -220,7 +220,9 @@ def _fused(q, k, v, mask, dropout: float, shape: tuple[int, ...]) -> Tensor:
 def _is_causal(mask: Tensor, shape: tuple[int, ...]) -> bool:
     """Is it exactly ``causal_mask(N)``?  Asked on the CPU only: elsewhere the answer would wait."""
     square = mask.dim() == 2 and mask.shape == shape[-2:] and shape[-2] == shape[-1]
-    return square and mask.device.type == "cpu" and torch.equal(mask, causal_mask(shape[-1]))
+    if not square or mask.device.type != "cpu":
+        return False
+    return torch.equal(mask, causal_mask(shape[-1], device=mask.device))
 
 
 def _open_empty_rows(mask: Tensor) -> Tensor:
