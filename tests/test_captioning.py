@@ -9,6 +9,7 @@ from utils.describing import (
     Describer,
     caption_loss,
     exact_captions,
+    greedy,
     looks,
     naming_batches,
     pointing,
@@ -183,6 +184,16 @@ def test_the_twin_of_pytorch_says_the_same():
         ours, _, _ = model.decoder(x, memory, causal_mask(5))
         theirs = torch_twin(model.decoder)(x, memory, tgt_mask=~causal_mask(5))
     assert torch.allclose(ours, theirs, atol=1e-5)
+
+
+def test_greedy_without_a_cache_says_what_decode_says():
+    torch.manual_seed(1)
+    model = MAKE["transformer"]().eval()
+    with torch.no_grad():
+        said = greedy(lambda images, tokens: model(images, tokens)[0], BATCH.source, 4)
+    ids, _ = decode(model, BATCH.source, 4)
+    for mine, other in zip(said.tolist(), ids.tolist()):
+        assert VOCABULARY.decode(mine) == VOCABULARY.decode(other)
 
 
 def test_a_describer_says_words_and_where_it_looked():

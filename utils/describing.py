@@ -16,7 +16,6 @@ from utils.scenes import (
     GRID,
     MOST,
     Scene,
-    caption_batch,
     cell_labels,
     draw,
     longest_caption,
@@ -140,13 +139,6 @@ class Describer:
                 "scene: do not trust this caption."
             )
         return Description(words, images[0].cpu(), weights, message)
-
-
-def score(model: nn.Module, scenes: Sequence[Scene], vocabulary: Vocabulary, seed: int = 0):
-    """Exact captions of new pictures: ``(right (B), batch)``."""
-    device = next(model.parameters()).device
-    batch = caption_batch(scenes, vocabulary, seed).to(device)
-    return exact_captions(model, batch), batch
 
 
 @torch.no_grad()
