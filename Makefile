@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint check nbval notebooks stamp coverage lock gpu test-colab test-newest bench
+.PHONY: help setup lab test lint check nbval notebooks html stamp coverage lock gpu test-colab test-newest bench
 
 # Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
 FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
@@ -21,6 +21,7 @@ help:
 	@echo "make test        lint, tests, and every notebook compared with its stored outputs"
 	@echo "make notebooks   run the notebooks and store their outputs     one only: NB=03"
 	@echo "make nbval       compare the notebooks with their outputs      one only: NB=03"
+	@echo "make html        run the notebooks and write pages/*.html, explorers live     one only: NB=03"
 	@echo "make lint        ruff over code and notebooks; the workflows' YAML is checked in make test"
 	@echo "make stamp       write address and version from pyproject.toml into the notebooks"
 	@echo "make coverage    which lecture items the notebooks show, by notebook"
@@ -51,6 +52,11 @@ nbval: setup
 
 notebooks: setup
 	$(VENV_PYTHON) -m tools.notebooks $(NB)
+
+html: setup
+	$(VENV_PYTHON) -m nbconvert --to html --execute --output-dir=pages \
+		--HTMLExporter.preprocessors=utils.explorer.notebook_export.EmbedExplorers \
+		notebooks/$(NB)*.ipynb
 
 stamp: setup
 	$(VENV_PYTHON) -m tools.stamp

@@ -4,8 +4,8 @@ Every measurement has a browser and a notebook of its own.  The viewers take tur
 machine is unfair to all of them alike; the tables give medians, and the least and most.
 
 * payload: bytes that arrive over the notebook's web socket while the cell runs and is drawn
-* drawn: from running the cell until everything is on the screen
-* click: from choosing another head or layer until that is on the screen (median of 15)
+* drawn: from running the cell until the frame that shows everything is on the screen
+* click: from choosing another head or layer until the page has painted it (median of 15)
 * memory: what Chromium's page process holds more than before the cell ran.  Both times the page has
   been left alone for a moment and its garbage collected.  "bare widget" is a button: what any
   widget costs JupyterLab.
@@ -36,17 +36,24 @@ CLICKS = 15
 LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64, "bare widget": 32}
 LARGE = 128  # from here on BertViz takes minutes, and is measured less often
 SETTLE = 1.5  # seconds: JupyterLab is busy for a moment after it has opened a notebook
-# Run the cell, look at each frame whether all is drawn, and let that frame reach the screen.
+# Run the cell and look at each frame whether all is there.  If so, that frame gets a word of ours
+# too, and the browser's Element Timing says when the frame reached the screen.
 RUN = """async ([drawn, patience]) => {
     const ready = new Function(`return !!(${drawn})`), start = performance.now();
+    const shown = new Promise(resolve => new PerformanceObserver(
+        list => resolve(list.getEntries()[0].renderTime)).observe({type: 'element'}));
     jupyterapp.shell.currentWidget.content.activeCellIndex = 1;
     const run = jupyterapp.commands.execute('notebook:run-cell');
     while (!ready()) {
         if (performance.now() - start > patience * 1000) return null;
         await new Promise(requestAnimationFrame);
     }
-    await PAINTED;
-    const seconds = (performance.now() - start) / 1000;
+    const word = Object.assign(document.createElement('p'), {textContent: 'drawn'});
+    word.setAttribute('elementtiming', 'drawn');
+    word.style = 'position: fixed; top: 0; left: 0; z-index: 1000; background: white; margin: 0';
+    document.body.append(word);
+    const seconds = (await shown - start) / 1000;
+    word.remove();
     await run;
     return seconds;
 }"""
@@ -63,13 +70,11 @@ CLICK = """async ([click, changed, clicks]) => {
     return times;
 }"""
 # A message posted inside a frame is delivered after that frame has been painted.
-PAINTED = """new Promise(resolve => requestAnimationFrame(() => {
+PAINTED = """new Promise(resolve => {
     const channel = new MessageChannel();
     channel.port1.onmessage = resolve;
     channel.port2.postMessage(0);
-}))"""
-# For clicks we are already inside the frame that paints: no further frame is waited for.
-PAINTED_NOW = PAINTED.replace("requestAnimationFrame(() => {", "(() => {").replace("}))", "})())")
+})"""
 
 
 def main(
@@ -82,13 +87,15 @@ def main(
     viewers = [viewer for viewer in VIEWERS if only is None or viewer.name in only]
     results: dict[tuple[int, str], list[dict]] = {}
     print("load of this machine before:", *(f"{load:.1f}" for load in os.getloadavg()), flush=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and `kill`, as Ctrl-C
+    # `timeout` and `kill` end it as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory() as name:
             run(Path(name), viewers, sizes, repeats, large_repeats, patience, results)
     except KeyboardInterrupt:
         print("Stopped: the tables hold what was measured until now.")
     finally:
+        signal.signal(signal.SIGTERM, before)
         report(results, sizes, [viewer.name for viewer in viewers])
         print("\nload of this machine after:", *(f"{load:.1f}" for load in os.getloadavg()))
         if out:
@@ -155,13 +162,13 @@ def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) 
         lab.run(page, 0)
         time.sleep(SETTLE)
         memory, received = page.memory(), page.received()
-        found["drawn s"] = page.evaluate(RUN.replace("PAINTED", PAINTED), [drawn, patience])
+        found["drawn s"] = page.evaluate(RUN, [drawn, patience])
         found["payload MB"] = (page.received() - received) / 1e6
         if found["drawn s"] is None:
             raise Failed(f"not drawn after {patience} s")
         if viewer.click:
             clicks = CLICKS if size < LARGE else 7
-            code = CLICK.replace("PAINTED", PAINTED_NOW)
+            code = CLICK.replace("PAINTED", PAINTED)
             times = page.evaluate(code, [viewer.click, viewer.changed, clicks])
             found["click ms"] = statistics.median(times)
         time.sleep(SETTLE)
@@ -221,6 +228,7 @@ def report(results: dict, sizes: list[int], names: list[str]) -> None:
     print(
         "\nhow many times smaller or sooner (aim)\n| tokens | ours | theirs | "
         + " | ".join(WHAT[:4])
+        + " |"
     )
     print("|---" * 7 + "|")
     for ours, theirs, aims in RATIOS:

@@ -38,7 +38,7 @@ def page(browser):
             route.abort()
 
     context.route("**/*", guard)
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("pageerror", lambda error: page.errors.append(f"{error} {error.stack}"))
     page.set_default_timeout(120_000)
     yield page
     context.close()

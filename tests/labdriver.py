@@ -32,6 +32,15 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
+def until(page, found, complaint: str):
+    """What ``found()`` returns, as soon as it is true; after half a minute an error."""
+    for _ in range(60):
+        if result := found():
+            return result
+        page.wait_for_timeout(500)
+    raise AssertionError(complaint)
+
+
 class Lab:
     """A JupyterLab server whose files are a copy of the course in ``folder``.
 

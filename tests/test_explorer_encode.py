@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utils.explorer.encode import pack, quantise, steps_per_thousandth, unpack
+from utils.explorer.encode import (
+    END,
+    deflate,
+    pack_weights,
+    quantise,
+    steps_per_thousandth,
+    unpack,
+)
 
 
 def softmax(shape, seed=0, scale=2.0):
@@ -19,7 +26,7 @@ def shown(steps, m):
     return [f"{np.floor(step / m + 0.5) / 1000:.3f}" for step in steps]
 
 
-@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("m", [1, 3, 15])
 @given(weights=st.lists(st.floats(0, 1), min_size=1, max_size=50))
 @settings(max_examples=200, deadline=None)
 def test_three_decimals_are_pythons_three_decimals(m, weights):
@@ -28,7 +35,7 @@ def test_three_decimals_are_pythons_three_decimals(m, weights):
         assert shown(quantise(array, m), m) == [f"{w:.3f}" for w in array.tolist()]
 
 
-@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("m", [1, 3, 15])
 def test_ties_and_near_ties_are_right_too(m):
     ties = np.arange(0.0005, 1, 0.001)
     for dtype in (np.float64, np.float32):
@@ -37,7 +44,7 @@ def test_ties_and_near_ties_are_right_too(m):
 
 
 def test_drawn_weight_is_within_one_255th():
-    for keys in (5, 64, 65, 512):
+    for keys in (5, 64, 65, 512, 513):
         weights, m = softmax((4, keys)), steps_per_thousandth(keys)
         assert np.abs(quantise(weights, m) / (1000 * m) - weights).max() <= 0.00051
 
@@ -46,15 +53,21 @@ def test_steps_are_odd_so_that_bins_nest():
     assert {steps_per_thousandth(keys) % 2 for keys in range(1, 2000)} == {1}
 
 
-@given(st.lists(st.integers(0, 3000), min_size=1, max_size=300))
-@settings(deadline=None)
-def test_pack_and_unpack_are_inverse(values):
-    steps = np.array(values, np.uint16)
-    assert (unpack(pack(steps), len(steps)) == steps).all()
+@pytest.mark.parametrize("heads", [1, 30])  # 30: more than one piece
+@given(scale=st.floats(0.1, 20), seed=st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_what_is_packed_comes_out_again(heads, scale, seed):
+    one, two = softmax((3, heads, 10, 300), seed, scale), softmax((1, 1, 4, 4), seed, scale)
+    (plane, large), (second, more) = pack_weights(one, 3), pack_weights(two, 1)
+    stream = plane + deflate(bytes([1, 0])) + second + deflate(large + more) + END
+    steps, mask, others = unpack(stream, [one.size, 2, two.size])
+    assert (steps == quantise(one, 3).reshape(-1)).all()
+    assert (others == quantise(two, 1).reshape(-1)).all()
+    assert mask.tolist() == [1, 0]
 
 
 def test_payload_of_twelve_layers_and_heads_is_small():
     weights = softmax((12, 12, 32, 32))
-    assert len(pack(quantise(weights, 1))) < 0.75 * weights.size
+    assert sum(map(len, pack_weights(weights, 1))) < 0.75 * weights.size
     causal = np.tril(np.ones((64, 64))) / np.arange(1, 65)[:, None]
-    assert len(pack(quantise(causal, 1))) < 0.3 * causal.size
+    assert sum(map(len, pack_weights(causal[None, None], 1))) < 0.3 * causal.size

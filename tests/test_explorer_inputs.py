@@ -1,6 +1,8 @@
 """What the explorer takes, and the sentence it answers with when it cannot."""
 
 import io
+import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -32,6 +34,11 @@ def weights(*shape):
         (weights(4, 3, 3).requires_grad_(), (1, 4, 3, 3)),
         ([weights(4, 3, 3), weights(4, 3, 3)], (2, 4, 3, 3)),
         (tuple(weights(1, 4, 3, 3) for _ in range(2)), (2, 4, 3, 3)),
+        ([weights(4, 3, 3).requires_grad_()] * 2, (2, 4, 3, 3)),
+        ([[weights(3, 3).requires_grad_()] * 4] * 2, (2, 4, 3, 3)),
+        ([list(row) for row in weights(3, 3).bfloat16().requires_grad_()], (1, 1, 3, 3)),
+        ([np.array(GOOD)[None], np.array(GOOD)[None]], (2, 1, 3, 3)),
+        (np.eye(3, dtype=bool), (1, 1, 3, 3)),
     ],
 )
 def test_every_usual_form_of_weights(given, shape):
@@ -39,8 +46,7 @@ def test_every_usual_form_of_weights(given, shape):
     assert explorer.weights.shape == shape
     entry = explorer.meta["panels"][0]
     assert entry["shape"] == list(shape)
-    start, length = entry["at"]
-    sent = unpack(explorer.data[start : start + length], np.prod(shape)).reshape(shape)
+    sent = unpack(explorer.data, [np.prod(shape)])[0].reshape(shape)
     assert np.abs(sent / 1000 - explorer.weights).max() <= 0.0005 + 1e-6
 
 
@@ -70,11 +76,95 @@ def test_every_usual_form_of_weights(given, shape):
         (np.zeros((1, 0, 3, 3)), TOKENS, "empty"),
         (weights(2, 5), ["a", "b"], "pass keys= with 5 tokens"),
         ({}, {}, "there must be a block"),
+        ([[1.015, 0.0], [0.5, 0.5]], ["a", "b"], r"above 1, 1\.015 at .* \(0, 0, 0, 0\)"),
+        (
+            np.stack([np.eye(2), [[0, 1.0006], [1.002, 0]]]),
+            ["a", "b"],
+            r"above 1, 1\.002 at \(layer, head, query, key\) = \(0, 1, 1, 0\)",
+        ),
+        ([[-0.1, 1.1], [-0.5, 1.5]], ["a", "b"], r"-0\.5 at .* \(0, 0, 1, 0\)"),
+        (np.array(GOOD) + 0j, TOKENS, "must be numbers .* got complex128"),
+        (torch.tensor(GOOD) + 0j, TOKENS, "must be numbers .* got complex64"),
+        ([["0.5", "0.5"], ["0.5", "0.5"]], ["a", "b"], r"must be numbers .* got \[\['0\.5'"),
+        (np.array(GOOD, object), TOKENS, "must be numbers .* got object"),
+        ([[Decimal(1)]], ["a"], r"must be numbers .* got \[\[Decimal\('1'\)\]\]"),
+        ([[None]], ["a"], r"must be numbers .* got \[\[None\]\]"),
+        (np.array([["2020"]], "M8[Y]"), ["a"], "must be numbers .* got datetime64"),
+        ({1.0}, ["a"], r"must be numbers .* got \{1\.0\}"),
+        ((row for row in GOOD), TOKENS, "must be numbers .* got <generator"),
+        (torch.empty(3, 3, device="meta"), TOKENS, "must be numbers .* meta"),
+        (torch.eye(3).to_sparse(), TOKENS, "must be numbers .* Sparse"),
+        ([weights(3, 3), weights(2, 2)], TOKENS, "rectangular .* same shape"),
+        ([[weights(3, 3)], [weights(3, 3)] * 2], TOKENS, "rectangular .* same shape"),
+        ([[0.5, torch.tensor(0.5, requires_grad=True)], [0.5, 0.5]], ["a", "b"], "rectangular"),
+        (GOOD, None, "must be a list of 3 tokens, got None"),
+        (GOOD, dict.fromkeys(TOKENS), "must be a list of 3 tokens, got {'cat': None"),
+        (GOOD, {"cat"}, "must be a list of 3 tokens, got {'cat'}"),
+        (GOOD, b"cat", "must be a list of 3 tokens, got b'cat'"),
+        (GOOD, ["the", None, "sat"], "number 1 is no token: None"),
+        (GOOD, [["the"], ["cat"], ["sat"]], r"number 0 is no token: \['the'\]"),
+        (GOOD, np.array([["the", "cat"]] * 3), r"number 0 is no token: \['the', 'cat'\]"),
+        ({"a": GOOD, "b": weights(4, 4)}, TOKENS, "of block 'b' have 4 rows but 3 queries came"),
+        ({"a": GOOD, "b": GOOD}, {"a": TOKENS}, "of block 'b' must be a list of 3 tokens"),
+        ({1: GOOD, "1": GOOD}, TOKENS, "a name of its own, '1' is there twice"),
     ],
 )
 def test_bad_weights_and_tokens(given, tokens, sentence):
     with pytest.raises(ValueError, match=sentence):
         AttentionExplorer(given, tokens)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.eye(3),
+        np.eye(3, dtype=np.float32),
+        torch.eye(3),
+        torch.eye(3).double(),
+        torch.eye(3).bfloat16(),
+        [np.eye(3)],
+        [torch.eye(3)],
+    ],
+)
+def test_weights_that_change_afterwards_change_nothing(given):
+    explorer = AttentionExplorer(given, TOKENS)
+    before = explorer.describe()
+    (given[0] if isinstance(given, list) else given)[:] = 1 / 3
+    assert (explorer.weights == np.eye(3)).all()
+    assert explorer.describe() == before
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda w: w.numpy(),
+        lambda w: w.double().numpy(),
+        lambda w: w,
+        lambda w: list(w),
+        lambda w: [layer.numpy() for layer in w],
+    ],
+)
+def test_weights_are_copied_once(make):
+    given = make(weights(2, 4, 64, 64))
+    inputs.to_weights(given)
+    tracemalloc.start()
+    array = inputs.to_weights(given)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert array.nbytes <= most < 1.5 * array.nbytes
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_weight_a_hair_above_1_is_1(kind):
+    given = np.array([[1.0004, 0], [0.5, 0.5]], kind)
+    assert AttentionExplorer(given, ["a", "b"]).weights.max() == 1
+    assert given.max() > 1
+
+
+def test_tokens_may_be_numbers():
+    for tokens in (torch.tensor([5, 6, 7]), np.array([5, 6, 7]), list(torch.tensor([5, 6, 7]))):
+        entry = AttentionExplorer(GOOD, tokens).meta["panels"][0]
+        assert entry["queries"] == ["5", "6", "7"]
 
 
 def test_too_much_says_what_to_do():
@@ -86,19 +176,56 @@ def test_too_much_says_what_to_do():
         AttentionExplorer(many, ["x"] * 512)
 
 
+def test_blocks_together_have_a_limit(monkeypatch):
+    monkeypatch.setattr(inputs, "MAX_WEIGHTS", 20)
+    AttentionExplorer({"a": GOOD, "b": GOOD}, TOKENS)  # 18 weights
+    with pytest.raises(ValueError, match=r"27 weights in 3 blocks .* limit is 20"):
+        AttentionExplorer({"a": GOOD, "b": GOOD, "c": GOOD}, TOKENS)
+    with pytest.raises(ValueError, match=r"32 weights in 2 blocks .* limit is 20"):
+        AttentionExplorer(weights(4, 4), list("abcd"), compare=weights(4, 4))
+
+
+def test_names_of_compared_blocks():
+    with pytest.raises(ValueError, match="a name of its own, 'this' is there twice"):
+        AttentionExplorer(GOOD, TOKENS, compare={"this": GOOD})
+    twice = {"a": GOOD, "other: a": GOOD}
+    with pytest.raises(ValueError, match="a name of its own, 'other: a' is there twice"):
+        AttentionExplorer(twice, TOKENS, compare=AttentionExplorer({"a": GOOD}, TOKENS))
+
+
+def test_transformer_says_which_block():
+    cross = np.full((3, 4), 0.25)
+    blocks = weights(4, 4), weights(3, 3), cross
+    AttentionExplorer.transformer(*blocks, list("abcd"), TOKENS)
+    for encoder, source, sentence in (
+        (None, list("abcd"), "weights of block 'encoder' must be numbers .* got None"),
+        ({"a": blocks[0]}, list("abcd"), "weights of block 'encoder' must be numbers"),
+        (blocks[0], TOKENS, "of block 'encoder' have 4 rows but 3 queries came"),
+        (blocks[0], "abcd", "of block 'encoder' .* got one string"),
+        (blocks[0], None, "of block 'encoder' must be a list of 4 tokens, got None"),
+        (weights(3, 3), TOKENS, "of block 'cross' have 4 columns but 3 keys came"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            AttentionExplorer.transformer(encoder, *blocks[1:], source, TOKENS)
+
+
 def test_cross_attention_needs_both_sides():
     explorer = AttentionExplorer(weights(2, 5), ["a", "b"], list("vwxyz"))
     assert explorer.meta["panels"][0]["keys"] == list("vwxyz")
     with pytest.raises(ValueError, match="5 columns but 2 keys came"):
         AttentionExplorer(weights(2, 5), ["a", "b"], ["v", "w"])
+    with pytest.raises(ValueError, match="3 columns but 2 keys came"):
+        AttentionExplorer(GOOD, TOKENS, ["v", "w"])
+    with pytest.raises(ValueError, match="keys must be a list of 3 tokens, got {"):
+        AttentionExplorer(GOOD, TOKENS, dict.fromkeys(TOKENS))
 
 
 def test_masks():
     causal = torch.tril(torch.ones(3, 3, dtype=torch.bool))
     masked = torch.randn(3, 3).masked_fill(~causal, -torch.inf).softmax(-1)
     explorer = AttentionExplorer(masked, TOKENS, mask=causal[None, None])
-    start, length = explorer.meta["panels"][0]["mask"]
-    sent = unpack(explorer.data[start : start + length], 9).reshape(3, 3)
+    assert explorer.meta["panels"][0]["masked"]
+    sent = unpack(explorer.data, [9, 9])[1].reshape(3, 3)
     assert (sent == causal.numpy()).all()
     with pytest.raises(ValueError, match=r"must be boolean \(True = may look\), got float32"):
         AttentionExplorer(masked, TOKENS, mask=causal.float())
@@ -111,14 +238,88 @@ def test_masks():
     AttentionExplorer(torch.where(nowhere, masked, 0.0), TOKENS, mask=nowhere)
 
 
-def test_gold_as_pairs_or_as_matrix():
-    for gold in ([(0, 1), (2, 0)], np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]])):
-        explorer = AttentionExplorer(GOOD, TOKENS, gold=gold)
-        assert explorer.meta["panels"][0]["gold"] == [[0, 1], [2, 0]]
-    assert AttentionExplorer(GOOD, TOKENS, gold=[]).meta["panels"][0]["gold"] == []
-    for wrong in ([(0, 3)], [(-1, 0)], [(0.5, 1)], np.full((3, 3), 0.5)):
-        with pytest.raises(ValueError, match="gold must be"):
-            AttentionExplorer(GOOD, TOKENS, gold=wrong)
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        (np.ones((3, 3), int), "got int64"),
+        ([[1, 0, 0], [1, 1, 0], [1, 1, 1]], r"got \[\[1, 0, 0\]"),
+        ("causal", "got 'causal'"),
+        ({}, "got {}"),
+        ([[True], [True, False]], "must be boolean .* same shape"),
+        (torch.ones(3, 3, dtype=torch.bool, device="meta"), "must be boolean .* meta"),
+        (np.ones((0, 3, 3), bool), r"must fit .* got \(0, 3, 3\)"),
+        (np.ones((3, 0), bool), r"must fit .* got \(3, 0\)"),
+    ],
+)
+def test_bad_masks(mask, sentence):
+    with pytest.raises(ValueError, match=f"the mask .*{sentence}"):
+        AttentionExplorer(GOOD, TOKENS, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "gold", "pairs"),
+    [
+        (3, 3, [(0, 1), (2, 0)], [(0, 1), (2, 0)]),
+        (3, 3, np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]]), [(0, 1), (2, 0)]),
+        (3, 2, [(0, 0), (1, 1), (1, 0)], [(0, 0), (1, 1), (1, 0)]),
+        (2, 2, ((1, 0), (0, 1)), [(1, 0), (0, 1)]),
+        (2, 2, {(1, 0)}, [(1, 0)]),
+        (2, 2, [(np.int64(1), np.int64(0)), (0, 1)], [(1, 0), (0, 1)]),
+        # What can be a matrix is one, unless it is made of tuples.
+        (2, 2, [[1, 0], [0, 1]], [(0, 0), (1, 1)]),
+        (2, 2, [[True, False], [False, True]], [(0, 0), (1, 1)]),
+        (2, 2, np.eye(2), [(0, 0), (1, 1)]),
+        (2, 2, np.eye(2, dtype=int), [(0, 0), (1, 1)]),
+        (2, 2, torch.eye(2), [(0, 0), (1, 1)]),
+        (2, 2, torch.eye(2, requires_grad=True), [(0, 0), (1, 1)]),
+        (3, 2, [[0, 0], [1, 1], [1, 0]], [(1, 0), (1, 1), (2, 0)]),
+        (2, 2, np.zeros((2, 2), bool), []),
+        # Whole numbers in twos that can be no matrix.
+        (2, 2, [[1, 0]], [(1, 0)]),
+        (3, 2, [[2, 0], [1, 1], [0, 0]], [(2, 0), (1, 1), (0, 0)]),
+        (3, 3, np.array([[0, 1], [2, 0]]), [(0, 1), (2, 0)]),
+        (3, 3, torch.tensor([[0, 1], [1, 0], [1, 1]]), [(0, 1), (1, 0), (1, 1)]),
+        (2, 2, None, []),
+        (2, 2, [], []),
+        (2, 2, set(), []),
+        (2, 2, np.zeros((0, 2)), []),
+        (2, 2, torch.zeros(0, dtype=torch.long), []),
+    ],
+)
+def test_gold_as_pairs_or_as_matrix(rows, columns, gold, pairs):
+    given = np.full((rows, columns), 1 / columns)
+    explorer = AttentionExplorer(given, ["q"] * rows, ["k"] * columns, gold=gold)
+    assert explorer.meta["panels"][0]["gold"] == [list(pair) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("gold", "got"),
+    [
+        ([(0, 3)], r"the pair \(0, 3\)"),
+        ([(3, 0)], r"the pair \(3, 0\)"),
+        ([(-1, 0)], r"the pair \(-1, 0\)"),
+        ([[0, -1]], r"the pair \(0, -1\)"),
+        ([(10**30, 0)], r"the pair \(1000"),
+        ([(0.5, 1)], r"float64 of shape \(1, 2\)"),
+        ([(True, False)], r"bool of shape \(1, 2\)"),
+        (np.full((3, 3), 0.5), r"float64 of shape \(3, 3\)"),
+        (np.full((3, 3), np.nan), r"float64 of shape \(3, 3\)"),
+        (np.eye(2), r"float64 of shape \(2, 2\)"),
+        ((0, 1), r"int64 of shape \(2,\)"),
+        (1, r"int64 of shape \(\)"),
+        (np.eye(3) + 0j, "complex128"),
+        (np.array([[0, 1]], object), "object"),
+        ([("0", "1")], r"\[\('0', '1'\)\]"),
+        ([None], r"\[None\]"),
+        ([(0, 1), (1,)], r"\[\(0, 1\), \(1,\)\]"),
+        ("x", "'x'"),
+        ({0: 1}, "{0: 1}"),
+        (torch.eye(3, device="meta"), "tensor.*meta"),
+    ],
+)
+def test_bad_gold(gold, got):
+    with pytest.raises(ValueError, match=f"gold must be .* 0 and 1 of shape .*, got {got}"):
+        AttentionExplorer(GOOD, TOKENS, gold=gold)
 
 
 def test_pictures():
@@ -141,6 +342,85 @@ def test_pictures():
         AttentionExplorer.vit(weights(8, 8), np.zeros((8, 8)))
     with pytest.raises(ValueError, match="pass image= too"):
         AttentionExplorer(GOOD, TOKENS, patch_grid=(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("image", "level"),
+    [
+        (np.ones((8, 8), bool), 255),
+        (torch.ones(3, 8, 8, dtype=torch.bool), 255),
+        (np.full((8, 8), 200), 200),
+        (torch.full((1, 8, 8), 0.5).half(), 128),
+        (Image.new("1", (8, 8), 1), 255),
+        (Image.new("F", (8, 8), 0.5), 128),
+        (Image.new("I", (8, 8), 200), 200),
+    ],
+)
+def test_how_bright_a_picture_is(image, level):
+    png = Image.open(io.BytesIO(inputs.to_picture(image)))
+    assert png.getpixel((4, 4)) == (level, level, level)
+
+
+def png_bytes():
+    buffer = io.BytesIO()
+    Image.effect_noise((64, 64), 50).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("image", "sentence"),
+    [
+        (b"junk", "bytes of a PNG or JPEG file, .* cannot read: b'junk'"),
+        (b"", "cannot read: b''"),
+        (png_bytes()[:1000], r"cannot read: b'\\x89PNG"),
+        ("cat.png", r"must be a PIL image, .*\(3, height, width\), got 'cat\.png'"),
+        (io.BytesIO(png_bytes()), "must be a PIL image, .* got <_io.BytesIO"),
+        ({}, "must be a PIL image, .* got {}"),
+        ([["a"]], r"must be a PIL image, .* got \[\['a'\]\]"),
+        ([[1], [1, 2]], r"must be a PIL image, .* got \[\[1\], \[1, 2\]\]"),
+        (np.array([[None]]), "must be a PIL image, .* got object"),
+        (np.zeros((8, 8), complex), "must be a PIL image, .* got complex128"),
+        (np.zeros((8, 8), "M8[s]"), "must be a PIL image, .* got datetime64"),
+        (torch.zeros(3, 8, 8, device="meta"), "must be a PIL image, .* meta"),
+        (torch.zeros(1, 3, 8, 8), r"got \(1, 3, 8, 8\)"),
+        (5, r"got \(\)"),
+        (np.full((8, 8), 256), "whole numbers must lie in 0 to 255, got 256 to 256"),
+        (np.full((8, 8), -1), "whole numbers must lie in 0 to 255, got -1 to -1"),
+        (Image.new("I;16", (8, 8), 7000), "whole numbers must lie in 0 to 255, got 7000"),
+        (np.full((8, 8), np.nan), "must lie between 0 and 1, got nan"),
+        (np.full((8, 8), np.inf), "must lie between 0 and 1, got inf"),
+        (np.zeros((0, 8)), r"the image is empty: its shape is \(0, 8\)"),
+        (np.zeros((8, 0, 3), np.uint8), "the image is empty"),
+        (Image.new("RGB", (0, 5)), r"the image is empty: its size is \(0, 5\)"),
+        (None, "pass image= too"),
+    ],
+)
+def test_bad_pictures(image, sentence):
+    for make in (
+        lambda: AttentionExplorer.vit(weights(4, 4), image),
+        lambda: AttentionExplorer.caption(weights(2, 4), ["a", "b"], image),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            make()
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        (2.5, 2.0), (2.0, 2.0), "22", ("2", "2"), (-2, -2), (0, 4), (1, 2, 2), 2, {1, 4},
+        {1: 0, 4: 0}, (np.nan, 2), (np.inf, 2), (None, 2), (10**30, 1), [[2], [2, 2]], 2j,
+    ],
+)  # fmt: skip
+def test_bad_patch_grids(grid):
+    for make in (AttentionExplorer.vit, lambda w, *rest: AttentionExplorer.caption(w, "ab", *rest)):
+        with pytest.raises(ValueError, match="must be two whole numbers above 0, .* got "):
+            make(weights(4, 4), np.zeros((8, 8)), grid)
+
+
+@pytest.mark.parametrize("grid", [(1, 4), [1, 4], np.array([1, 4]), torch.tensor([1, 4])])
+def test_good_patch_grids(grid):
+    explorer = AttentionExplorer.vit(weights(4, 4), np.zeros((8, 8)), grid)
+    assert explorer.meta["grid"] == [1, 4]
 
 
 def test_any_text_can_be_a_token():

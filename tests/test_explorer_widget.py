@@ -10,17 +10,12 @@ import pytest
 import traitlets
 from PIL import Image
 
+from tests.explorerpage import softmax
 from utils.explorer import AttentionExplorer, head_distance, head_entropy, page, rollout, static
 from utils.explorer.sheet import STOPS, Sheet, ramp
 
 JS = Path(page.__file__).with_name("explorer.js").read_text(encoding="utf-8")
 TOKENS = ["the", "animal", "was", "tired"]
-
-
-def softmax(*shape, seed=0):
-    scores = np.random.default_rng(seed).standard_normal(shape) * 2
-    weights = np.exp(scores)
-    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
 
 
 @pytest.fixture
@@ -83,6 +78,47 @@ def test_compare_with_another_model_or_input(explorer):
     assert two.meta["panels"][1]["queries"] == ["hello", "you"]
     with pytest.raises(ValueError, match="name of its own"):
         AttentionExplorer(explorer.weights, TOKENS, compare={"this": softmax(2, 3, 4, 4)})
+
+
+def test_only_what_stands_for_the_same_links_is_paired():
+    words, other = list("abcd"), list("wxyz")
+    second = AttentionExplorer.transformer(*softmax(3, 2, 2, 4, 4, seed=1), words, other)
+    both = AttentionExplorer.transformer(*softmax(3, 2, 2, 4, 4), words, other, compare=second)
+    assert [entry["partner"] for entry in both.meta["panels"]] == [3, 4, 5, 0, 1, 2]
+    for compare in (AttentionExplorer(softmax(4, 4), other), softmax(2, 3, 4, 4)):
+        lone = AttentionExplorer(softmax(2, 2, 4, 4), words, compare=compare)
+        assert [entry["partner"] for entry in lone.meta["panels"]] == [None, None]
+
+
+def test_rollout_is_for_patches_that_look_at_patches():
+    image = np.zeros((9, 9))
+    names = [entry["name"] for entry in AttentionExplorer.vit(softmax(9, 9), image).meta["panels"]]
+    assert names == ["", "rollout"]
+    words = AttentionExplorer.caption(softmax(9, 9), [f"w{i}" for i in range(9)], image)
+    assert [entry["name"] for entry in words.meta["panels"]] == [""]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"threshold": "a"}, "threshold must lie between 0 and 1, got 'a'"),
+        ({"threshold": True}, "threshold must lie between 0 and 1, got True"),
+        ({"all_heads": "yes"}, "all_heads must be True or False, got 'yes'"),
+        ({"view": 0}, "view must be one of .*, got 0"),
+        ({"mask": {"b": np.ones((4, 4), bool)}}, "there is no block 'b'; there are .'a'."),
+    ],
+)
+def test_odd_options_are_told(option, words):
+    with pytest.raises(ValueError, match=words):
+        AttentionExplorer({"a": softmax(4, 4)}, TOKENS, **option)
+
+
+def test_weights_are_for_reading(explorer, tmp_path):
+    with pytest.raises(ValueError, match="read-only"):
+        explorer.weights[:] = 0
+    small = AttentionExplorer(softmax(4, 4), TOKENS, threshold=np.float32(0.5), title="\ud800")
+    assert small.threshold == 0.5
+    assert small.save_html(tmp_path / "page.html").exists()
 
 
 # --- what is seen where no JavaScript runs

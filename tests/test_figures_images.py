@@ -27,7 +27,7 @@ def test_images_are_told_in_words(count, channels):
 def test_patches_are_counted(channels, patch, grid):
     alt = drawn(plot_patches, torch.rand(channels, 8, 12), patch, title="a thing")
     assert alt == (
-        f"a thing of 8 × 12 pixels, and beside it its {grid} patches, "
+        f"a thing. An image of 8 × 12 pixels, and beside it its {grid} patches, "
         f"each of {patch} × {patch} pixels."
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.labdriver import ROOT
+from tests.labdriver import ROOT, until
 
 pytestmark = pytest.mark.browser
 
@@ -24,11 +24,6 @@ def picture(output) -> str:
     return image.get_attribute("src")
 
 
-def pixels(page, output) -> bytes:
-    page.wait_for_timeout(300)
-    return output.locator("img").first.screenshot()
-
-
 def test_notebook_03_shows_figures_and_a_slider_that_works(page, lab, tmp_path):
     (path,) = (ROOT / "notebooks").glob("03_*.ipynb")
     lab.open(page, f"notebooks/{path.name}")
@@ -40,15 +35,15 @@ def test_notebook_03_shows_figures_and_a_slider_that_works(page, lab, tmp_path):
     output = lab.output_of(page, "play(draw_temperature")
     handle = output.locator(".noUi-handle").first
     handle.wait_for()
-    before, words_before = pixels(page, output), output.inner_text()
+    image = output.locator("img").first
+    before, words_before = image.screenshot(), output.inner_text()
     for _ in range(5):
         handle.press("ArrowRight")
     page.wait_for_function(
         "([box, words]) => box.innerText !== words",
         arg=[output.element_handle(), words_before],
     )
-    after = pixels(page, output)
-    assert after != before, "the slider moved and the figure stayed"
+    until(page, lambda: image.screenshot() != before, "the slider moved and the figure stayed")
     page.screenshot(path=tmp_path / "notebook_03.png")
     assert page.errors == []
     lab.close(page)

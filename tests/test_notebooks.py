@@ -129,7 +129,9 @@ def test_normalise_removes_what_differs_from_run_to_run():
     notebook.metadata.language_info["version"] = "3.11.7"
     cell = notebook.cells[2]
     cell.metadata["execution"] = {"iopub.execute_input": "now"}
-    cell.outputs = [printed("a\n"), printed("b\n"), shown(text__plain="x", **{WIDGET_VIEW: {}})]
+    bar = shown(text__plain="ViT:  17%|#6        | 149/900 [00:00<?, ?step/s]")
+    view = shown(text__plain="x", **{WIDGET_VIEW: {}})
+    cell.outputs = [printed("a\n"), printed("b\n"), bar, view]
     normalise(notebook)
     assert hygiene.complaints(notebook, "03_test.ipynb") == []
     assert [output.get("text") for output in cell.outputs] == ["a\nb\n", None]

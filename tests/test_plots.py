@@ -8,7 +8,7 @@ from tests.figures import assert_apart, catcher, maps, soft, tick_labels, words_
 from utils import plots
 from utils.canvas import collect
 from utils.masks import causal_mask
-from utils.plots import plot_attention, plot_heads
+from utils.plots import plot_attention, plot_curves, plot_heads
 
 WORDS = ["the", "cat", "sat", "on", "mats"]
 
@@ -165,3 +165,14 @@ def test_words_of_the_same_letters_count_are_not_the_same_boxes():
             plot_attention([[1.0]], [word])
         pictures.append(figures[0][0])
     assert pictures[0] != pictures[1]
+
+
+def test_whole_numbers_have_whole_ticks(monkeypatch):
+    figures = []
+    monkeypatch.setattr("utils.plots.show", lambda fig, alt, **_: figures.append(fig))
+    words = {"xlabel": "words", "ylabel": "right"}
+    plot_curves(list(range(1, 20, 2)), {"a": list(range(10))}, **words)
+    plot_curves([0, 0.2, 0.4, 0.6, 0.8], {"a": [1, 2, 3, 4, 5]}, **words)
+    whole, fine = (fig.axes[0].get_xticks() for fig in figures)
+    assert (whole == whole.round()).all()
+    assert (fine != fine.round()).any()

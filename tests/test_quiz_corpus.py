@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from utils.attention import MultiHeadAttention
 from utils.quiz import registry
 from utils.quiz.diagnose import diagnose
 from utils.quiz.proofs import run_source
@@ -18,21 +19,37 @@ def read(file: str) -> list[tuple[str, str]]:
     return [tuple(block.split("\n", 1)) for block in blocks]
 
 
-def verdict_on(key: str, source: str) -> Verdict:
+def wrong(file: str) -> list[tuple[str, str, str]]:
+    """(exercise, expected mistake, source) of every block of a file."""
+    return [(*head.split(" ", 1), source) for head, source in read(file)]
+
+
+def verdict_on(key: str, source: str, **given) -> Verdict:
+    """The verdict on a solution, with what the cells above its exercise have defined."""
     exercise = registry.get(key, "X")
-    return diagnose(exercise, run_source(source, exercise.name, **GIVEN))
+    above = {} if key == "X07-2" else GIVEN.get(key[:3], {})  # X07-2 is where FFN is written
+    return diagnose(exercise, run_source(source, exercise.name, **{**above, **given}))
 
 
-# What the cells above an exercise of notebook 03 have defined.
 GIVEN = {
-    "attention": registry.get("X03-1", "X").reference,
-    "SelfAttention": registry.get("X03-2", "X").reference,
+    "X03": {
+        "attention": registry.get("X03-1", "X").reference,
+        "SelfAttention": registry.get("X03-2", "X").reference,
+    },
+    "X07": {"MultiHeadAttention": MultiHeadAttention, "FFN": registry.get("X07-2", "X").reference},
 }
 # The files "x03_fresh_..." were written by somebody who had not seen the list of mistakes.
 RIGHT = read("right.txt") + read("x03_fresh_right.txt")
 WRONG = [("X03-1", expected, source) for expected, source in read("x03_1_wrong.txt")]
-for file in ("others_wrong.txt", "x03_fresh_wrong.txt"):
-    WRONG += [(*head.split(" ", 1), source) for head, source in read(file)]
+WRONG += wrong("others_wrong.txt") + wrong("x03_fresh_wrong.txt")
+for number in ("01", "04", "05", "06", "07", "08", "09"):
+    RIGHT += read(f"nb{number}_right.txt")
+    WRONG += wrong(f"nb{number}_wrong.txt")
+for key, expected, source in wrong("nb02.txt"):  # right and wrong ones in one file
+    if expected == "right":
+        RIGHT.append((key, source))
+    else:
+        WRONG.append((key, expected, source))
 
 
 def fits(verdict: Verdict, expected: str) -> bool:
@@ -63,3 +80,9 @@ def test_wrong_solution_is_named(key, expected, source):
         assert len(verdict.message) > 20
     else:
         assert fits(verdict, expected), verdict
+
+
+def test_every_file_of_the_corpus_is_read():
+    assert len(list(FOLDER.glob("*.txt"))) == 20, "a new file? add it above, and count it here"
+    assert {key[:3] for key, _ in RIGHT} == {f"X0{i}" for i in range(1, 10)}
+    assert {key[:3] for key, _, _ in WRONG} == {f"X0{i}" for i in range(1, 10)}

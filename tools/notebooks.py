@@ -5,6 +5,7 @@ that fails is left as it was.
 """
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,7 @@ METADATA = {
 # What a cell may say about itself; the rest (timings, editor states) is a trace of a machine.
 CELL_METADATA = {"tags", "cellView", "jupyter", "slideshow"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+PROGRESS_BAR = re.compile(r"\d+%\|.*\| \d+/\d+ \[")  # as tqdm writes it
 
 
 def execute(notebook: NotebookNode, folder: str, timeout: int = 600) -> None:
@@ -58,6 +60,13 @@ def normalise(notebook: NotebookNode) -> None:
                 # A view of a widget lives with its kernel.  Stored, it would be an identifier that
                 # changes with every run and means nothing to the next reader.
                 output.get("data", {}).pop(WIDGET_VIEW, None)
+            # Of a progress bar its first text is left, which looks like a training broken off.
+            cell.outputs = [output for output in cell.outputs if not _is_progress_bar(output)]
+
+
+def _is_progress_bar(output: NotebookNode) -> bool:
+    data = output.get("data", {})
+    return set(data) == {"text/plain"} and bool(PROGRESS_BAR.search(data["text/plain"]))
 
 
 def _joined_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:

@@ -1,6 +1,6 @@
 """The quick second task: an English date, letter by letter, into French, Chinese or ISO.
 
-Babel knows how each language writes its dates.  Inputs come in many styles ("Sat, Mar 5, 1957",
+Babel knows how each language writes its dates.  Inputs come in many styles ("Tue, Mar 5, 1957",
 "5 March 1957"); the output is always in one.
 """
 

@@ -66,7 +66,8 @@ def plot_patches(image, patch: int, *, title: str | None = None, size: float = 2
                     va="top",
                     weight="bold",
                 )
-        words = f"{title or 'An image'} of {height} × {width} pixels, and beside it its {count}, "
+        words = f"{title}. " if title else ""
+        words += f"An image of {height} × {width} pixels, and beside it its {count}, "
         show(fig, words + f"each of {patch} × {patch} pixels.")
 
 
@@ -76,6 +77,7 @@ def plot_overlays(
     """Maps (K, rows, columns) of weights laid over one image (C, height, width).
 
     Each map has its own colours: dark orange is where its largest weight is, clear where it is 0.
+    Ink is drawn in grey, or the orange upon it could not be seen.
     """
     image, maps = to_array(image), to_array(maps)
     if maps.ndim != 3 or len(maps) != len(titles):
@@ -84,11 +86,12 @@ def plot_overlays(
     rows = -(-len(maps) // columns)
     fig = blank_figure(columns * size, rows * (size + 0.3))
     height, width = image.shape[1:]
+    low, high = float(image.min()), float(image.max())
     words = []
     with course_style():
         for i, (weights, title) in enumerate(zip(maps, titles)):
             ax = fig.add_subplot(rows, columns, i + 1)
-            _picture(ax, image)
+            _picture(ax, image, low, 2 * high - low)
             cells = np.kron(weights, np.ones((height // len(weights), width // weights.shape[1])))
             top = max(float(cells.max()), 1e-12)
             shade = np.zeros((height, width, 4))

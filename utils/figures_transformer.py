@@ -10,6 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from utils.canvas import COLOURS, INK, new_figure, show, to_array
 
+_SKIP = "#8a8a8a"  # residuals, beside the main way
 _KINDS = {"attention": COLOURS[5], "norm": COLOURS[4], "feed": COLOURS[2], "other": "#bbbbbb"}
 
 
@@ -19,7 +20,7 @@ def plot_architecture(names: Mapping[str, str] | None = None) -> None:
     The three attentions carry the letters A, B and C; ``names`` writes beside each what it is.
     """
     names = dict(names or {})
-    fig, (ax,) = new_figure(8.4, 6.6)
+    fig, (ax,) = new_figure(8.9, 6.6)
     left = [
         ("other", "source words"),
         ("other", "embedding + position"),
@@ -45,6 +46,9 @@ def plot_architecture(names: Mapping[str, str] | None = None) -> None:
             _box(ax, x, row, text, _KINDS[kind])
             if row:
                 _arrow(ax, (x, row - 0.66), (x, row - 0.34))
+    for x, side, rows in ((0.0, -1, (2, 4)), (5.0, 1, (2, 4, 6))):
+        for row in rows:
+            _skip(ax, x, row, side)
     _frame(ax, 0.0, 2, 5, "encoder block, N times", side=-1)
     _frame(ax, 5.0, 2, 7, "decoder block, N times", side=1)
     # the encoder's output goes to attention C of every decoder block
@@ -53,10 +57,10 @@ def plot_architecture(names: Mapping[str, str] | None = None) -> None:
     ax.text(1.2, 6.05, "memory", ha="center", va="bottom", fontsize=9)
     for letter, (x, row, side) in {"A": (0, 2, -1), "B": (5, 2, 1), "C": (5, 4, 1)}.items():
         if letter in names:
-            place = x + side * 1.75
+            place = x + side * 2.05
             where = "right" if side < 0 else "left"
             ax.text(place, row, names[letter], ha=where, va="center", fontsize=9, color=COLOURS[1])
-    ax.set_xlim(-4.2, 9.2)
+    ax.set_xlim(-4.6, 9.6)
     ax.set_ylim(-0.6, 9.6)
     ax.axis("off")
     title = "The Transformer"
@@ -64,10 +68,18 @@ def plot_architecture(names: Mapping[str, str] | None = None) -> None:
     said = "; ".join(f"{letter} is {name}" for letter, name in names.items())
     show(
         fig,
-        f"{title}. Encoder block: attention A, add and norm, feed-forward, add and norm. Decoder "
+        f"{title}. Encoder block: attention A, add and norm, feed-forward, add and norm; a line "
+        "leads past each of the two and is added behind it. Decoder "
         "block: attention B, add and norm, attention C, which also gets the encoder's output, add "
         f"and norm, feed-forward, add and norm; then linear and softmax. {said}".strip(),
     )
+
+
+def _skip(ax, x: float, row: int, side: int) -> None:
+    """The residual: past the sub-layer in ``row``, into the "add" above it."""
+    out, edge = x + side * 1.72, x + side * 1.46
+    ax.plot([x, out, out], [row - 0.5, row - 0.5, row + 1], color=_SKIP, linewidth=1.2)
+    _arrow(ax, (out, row + 1), (edge, row + 1), colour=_SKIP)
 
 
 def plot_norms(tables: Mapping[str, object]) -> None:
@@ -106,13 +118,13 @@ def _box(ax, x: float, row: float, text: str, colour: str) -> None:
 def _frame(ax, x: float, first: int, last: int, text: str, side: int) -> None:
     ax.add_patch(
         FancyBboxPatch(
-            (x - 1.62, first - 0.5), 3.24, last - first + 1.0, boxstyle="round,pad=0.04",
+            (x - 1.92, first - 0.55), 3.84, last - first + 1.05, boxstyle="round,pad=0.04",
             facecolor="none", edgecolor=INK, linestyle=":",
         )
     )  # fmt: skip
     where = "right" if side < 0 else "left"
-    ax.text(x + side * 1.75, last, text, ha=where, va="center", fontsize=9)
+    ax.text(x + side * 2.05, last, text, ha=where, va="center", fontsize=9)
 
 
-def _arrow(ax, start, end) -> None:
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK, "lw": 1.4})
+def _arrow(ax, start, end, colour: str = INK) -> None:
+    ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": colour, "lw": 1.4})

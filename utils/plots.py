@@ -7,7 +7,7 @@ and columns are keys, and the axes say so.  Colours stay apart for colour-blind 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from utils.canvas import COLOURS, GRID, INK, MARKERS, blank_figure, course_style, show, to_array
 from utils.fonts import readable, widest
@@ -126,6 +126,8 @@ def plot_curves(
             ax.set_xticks(list(x))
             ax.minorticks_off()
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        elif (x == np.rint(x)).all():  # there is no sentence of 2.5 words
+            ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
         if "y" in log:
             ax.set_yscale("log")
         if ylim is not None:

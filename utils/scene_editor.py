@@ -10,6 +10,7 @@ from utils.notebook import draw_once
 from utils.scenes import COLOURS, GRID, SHAPES, Scene, scene_of
 
 SIGNS = {"circle": "●", "square": "■", "triangle": "▲", "cross": "✚"}
+NO_SIGN = "\N{NO-BREAK SPACE}"  # given "", the page would leave the last sign standing
 
 
 class SceneEditor(widgets.VBox):
@@ -27,19 +28,22 @@ class SceneEditor(widgets.VBox):
     ):
         self._describers, self._draw, self._cells = dict(describers), draw, dict(cells)
         self._alt = self._said = ""
-        wide = {"layout": {"width": "14em"}, "style": {"description_width": "5em"}}
+        wide = {"layout": {"width": "18em"}, "style": {"description_width": "5em"}}
         self._colour = widgets.Dropdown(options=list(COLOURS), description="colour", **wide)
         self._shape = widgets.Dropdown(options=list(SHAPES), description="shape", **wide)
         self._model = widgets.Dropdown(options=list(describers), description="system", **wide)
         self._buttons = {}
         for place in ((row, column) for row in range(GRID) for column in range(GRID)):
-            button = widgets.Button(layout={"width": "3em", "height": "3em"})
+            button = widgets.Button(layout={"width": "40px", "height": "40px", "padding": "0"})
+            button.style.font_size = "22px"
             button.on_click(lambda _, place=place: self._clicked(place))
             self._buttons[place] = button
         grid = widgets.GridBox(
-            list(self._buttons.values()), layout={"grid_template_columns": f"repeat({GRID}, 3.4em)"}
+            list(self._buttons.values()), layout={"grid_template_columns": f"repeat({GRID}, 44px)"}
         )
-        self._image = widgets.Image(format="png", layout={"max_width": "100%"})
+        self._image = widgets.Image(
+            format="png", layout={"max_width": "100%", "align_self": "flex-start"}
+        )
         self._caption = widgets.HTML()
         self._model.observe(self._update, names="value")
         self._update()
@@ -70,9 +74,10 @@ class SceneEditor(widgets.VBox):
         for (row, column), button in self._buttons.items():
             what = self._cells.get((row, column))
             colour, shape = what.split() if what else ("", "")
-            button.description = SIGNS.get(shape, "")
+            button.description = SIGNS.get(shape, NO_SIGN)
             button.tooltip = f"row {row}, column {column}: {what or 'nothing'}"
             button.style.text_color = _css(colour) if what else None
+        self._image.layout.display = None if self._cells else "none"
         if not self._cells:
             self._said = "Nothing is there yet: choose a colour and a shape, then click a cell."
         else:

@@ -1,7 +1,7 @@
 // The attention explorer in the page: one file, no library, no network, nothing to build.
 //
 // It reads like this: bytes → weights, colours, words, then one painter for each view (heatmap,
-// lines, heads, image, words), then the controls and words, and at the end `explore`, which puts them together.
+// lines, heads, image, words), then the controls and words, and at the end `prepare` and `show`, which put them together.
 // Everywhere: q = query = row, k = key = column.
 
 // ---------------------------------------------------------------- bytes → weights
@@ -12,61 +12,44 @@ const toBytes = (value) => {
   return value ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array();
 };
 
-async function inflate(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+function inflate(bytes) {
+  const { readable, writable } = new DecompressionStream("deflate-raw"), pen = writable.getWriter();
+  for (const done of [pen.write(bytes), pen.close()]) done.catch(() => {}); // `readable` fails too
+  return new Response(readable).arrayBuffer();
 }
 
-// The inverse of encode.py: a byte for each value, 255 meaning "look in the 16-bit list".
-function unpack(raw, count) {
-  const steps = new Uint16Array(count);
-  for (let i = 0, next = count; i < count; i++) {
-    if (raw[i] < 255) steps[i] = raw[i];
-    else { steps[i] = raw[next] | (raw[next + 1] << 8); next += 2; }
-  }
-  return steps;
-}
-
-async function readPanel(entry, data) {
-  const part = ([start, length]) => inflate(data.subarray(start, start + length));
+// What is known of a panel before its weights are there.
+function describePanel(entry) {
   const [L, H, M, N] = entry.shape;
-  const panel = { ...entry, L, H, M, N, size: M * N, keys: entry.keys || entry.queries };
-  panel.steps = unpack(await part(entry.at), L * H * M * N);
-  panel.mask = entry.mask ? (await part(entry.mask)).subarray(0, M * N) : null;
-  panel.top = 1000 * entry.m;
+  const panel = { ...entry, L, H, M, N, keys: entry.keys || entry.queries, top: 1000 * entry.m };
   // Colour number of each step: its square root, so that small weights stay visible.
   panel.shade = Uint8Array.from({ length: panel.top + 1 }, (_, i) => Math.sqrt(i / panel.top) * 255 + 0.5);
   panel.goldSet = new Set(entry.gold.map(([q, k]) => q * N + k));
+  panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
+  panel.at = (s) => ({ layer: Math.min(s.layer, L - 1), head: Math.min(s.head, H - 1) }); // blocks may differ in size
   panel.start = (layer, head) => (Math.min(layer, L - 1) * H + Math.min(head, H - 1)) * M * N;
   panel.weight = (layer, head, q, k) => panel.steps[panel.start(layer, head) + q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
   return panel;
 }
 
-const readPanels = async (model) => {
-  const data = toBytes(model.get("data"));
-  return Promise.all(model.get("meta").panels.map((entry) => readPanel(entry, data)));
-};
-
-// Weights arrive before the kernel has drawn its picture, and only with the picture comes the place
-// to show them: read them in that time. The first view takes them; if none comes, they are let go.
-const early = new WeakMap(); // bytes as they came → promise of panels
-const bytesOf = (model) => Object(model.get("data"));
-
-function initialize({ model }) {
-  const panels = readPanels(model);
-  panels.catch(() => {}); // `render` says what is wrong
-  early.set(bytesOf(model), panels);
-  setTimeout(() => early.delete(bytesOf(model)), 10000);
+// The inverse of encode.py: a byte for each weight, 255 meaning "in the 16-bit list at the end".
+function fillPanels(panels, raw) {
+  let at = 0, next = 0;
+  for (const { L, H, M, N, masked } of panels) next += L * H * M * N + (masked ? M * N : 0);
+  for (const panel of panels) {
+    const { L, H, M, N } = panel, steps = (panel.steps = new Uint16Array(L * H * M * N));
+    for (let i = 0; i < steps.length; i++) {
+      if (raw[at + i] < 255) steps[i] = raw[at + i];
+      else { steps[i] = raw[next] | (raw[next + 1] << 8); next += 2; }
+    }
+    at += steps.length;
+    panel.mask = panel.masked ? raw.slice(at, at + M * N) : null;
+    if (panel.masked) at += M * N;
+  }
 }
 
-function takePanels(model) {
-  const panels = early.get(bytesOf(model)) || readPanels(model);
-  early.delete(bytesOf(model));
-  return panels;
-}
-
-// Steps are thirds of a thousandth at the finest: rounding to thousandths is exact, see encode.py.
+// A step is an odd part of a thousandth: rounding to thousandths is exact, see encode.py.
 const threeDecimals = (weight) => (Math.round(weight * 1000 + 1e-9) / 1000).toFixed(3);
 
 // ---------------------------------------------------------------- colours
@@ -103,8 +86,10 @@ function themeOf() {
   const { body, documentElement: html } = document;
   const told = body.dataset.jpThemeLight; // JupyterLab, Notebook, nbconvert
   if (told) return told === "false" ? "dark" : "light";
-  if (body.classList.contains("vscode-dark") || html.getAttribute("theme") === "dark") return "dark";
-  if (body.classList.contains("vscode-light") || html.getAttribute("theme") === "light") return "light";
+  const kind = body.dataset.vscodeThemeKind; // VS Code, high contrast too
+  if (kind) return kind.endsWith("light") ? "light" : "dark";
+  const named = html.getAttribute("theme"); // Colab
+  if (named === "dark" || named === "light") return named;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
@@ -132,13 +117,20 @@ const word = (token) => make("bdi", { className: "ax-word" }, label(token, 60));
 const number = (value) => value.toLocaleString("en-US");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-function strongest(panel, start, stride, count) {
-  const { steps } = panel;
-  let best = 0, next = -1;
-  for (let i = 1; i < count; i++) {
-    const value = steps[start + i * stride];
-    if (value > steps[start + best * stride]) { next = best; best = i; }
-    else if (next < 0 || value > steps[start + next * stride]) next = i;
+// Of these heads the one in which q looks at k the most.
+function loudest(panel, layer, heads, q, k) {
+  let best = heads[0];
+  for (const head of heads) if (panel.weight(layer, head, q, k) > panel.weight(layer, best, q, k)) best = head;
+  return best;
+}
+
+// The two strongest links of a query (k is null) or a key (q is null), in whichever of these heads.
+function strongest(panel, layer, heads, q, k) {
+  let best = null, next = null;
+  for (let i = 0; i < (q == null ? panel.M : panel.N); i++) {
+    const from = q ?? i, to = k ?? i, head = loudest(panel, layer, heads, from, to), weight = panel.weight(layer, head, from, to);
+    if (!best || weight > best.weight) [best, next] = [{ q: from, k: to, head, weight }, best];
+    else if (!next || weight > next.weight) next = { q: from, k: to, head, weight };
   }
   return [best, next];
 }
@@ -154,6 +146,11 @@ function fit(canvas, width, height) {
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   return pen;
+}
+
+// Where a node lies, in pixels; what is null stays as it is.
+function put(node, left, top, width, height) {
+  for (const [name, value] of Object.entries({ left, top, width, height })) if (value != null) node.style[name] = `${value}px`;
 }
 
 const scratch = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
@@ -173,34 +170,48 @@ function shorten(pen, text, room) {
 
 // ---------------------------------------------------------------- heatmap
 
+// A map of a pixel for each weight, enlarged by the page, with strips of labels beside and above:
+// one canvas for all of it would take ten times the memory.
 function heatmap(app, index, room) {
   const panel = app.panels[index], { M, N } = panel;
-  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "attention heatmap");
   const probe = scratch(1, 1).getContext("2d");
-  const narrow = room < 480, most = narrow ? 72 : 120;
+  const narrow = room < 480, most = 120; // pixels of a name
   const largest = Math.max(M, N) <= 8 ? 54 : 44; // a few tokens may have large cells
   const wanted = clamp(Math.min((room - (narrow ? 70 : 96)) / N, 600 / M), 1, largest);
   const size = clamp(wanted * 0.62, 9, 13);
   probe.font = `${size}px ${FONT}`;
   const width = (tokens) => Math.max(...tokens.map((t) => Math.min(most, probe.measureText(label(t, 24)).width)));
-  const left = Math.ceil(width(panel.queries)) + 14;
+  const left = Math.ceil(Math.min(width(panel.queries), narrow ? 90 : most)) + 14;
   const cell = (() => {
     const free = clamp(Math.min((room - left - 8) / N, 600 / M), 1, largest);
     return free >= 3 ? Math.floor(free) : free;
   })();
-  const upright = width(panel.keys) <= cell - 4;
-  const slanted = !upright && cell >= 22 && !narrow;
   const keyWidth = width(panel.keys);
+  const upright = keyWidth <= cell - 4;
+  const slanted = !upright && cell >= 22 && !narrow;
   const above = Math.ceil(upright ? size + 12 : slanted ? keyWidth * 0.72 + size + 6 : keyWidth + 12);
   const lean = slanted ? Math.min(keyWidth * 0.72, Math.max(8, room - left - cell * N)) : 8;
-  const [wide, tall] = [left + cell * N + lean, above + cell * M + 4];
-  const pen = fit(canvas, wide, tall);
-  canvas.dataset.grid = [left, above, cell]; // where the cells lie, for tests
-  const map = scratch(N, M), every = Math.max(1, Math.ceil((size + 1) / cell));
+  const [wide, tall] = [left + cell * N + lean, above + cell * M + 6];
+  const every = Math.max(1, Math.ceil((size + 1) / cell));
+
+  const map = scratch(N, M), row = make("i"), column = make("i"), chosen = make("i");
+  const spare = Math.ceil(size / 2); // a name may be taller than its row
+  const beside = make("canvas"), top = make("canvas"), penBeside = fit(beside, left, spare + tall - above), penTop = fit(top, wide, above);
+  penBeside.translate(0, spare);
+  // Hatching, numbers and gold need fine lines over the map.
+  const fine = panel.mask || panel.gold.length || cell >= 34 ? make("canvas") : null, pen = fine && fit(fine, cell * N, cell * M);
+  map.className = "ax-cells";
+  const node = make("div", { tabIndex: 0, className: "ax-canvas ax-map" }, map, beside, top, ...(fine ? [fine] : []), row, column, chosen);
+  node.setAttribute("role", "application");
+  node.setAttribute("aria-roledescription", "attention heatmap");
+  node.dataset.grid = [left, above, cell]; // where the cells lie, for tests
+  put(node, null, null, wide, tall);
+  put(map, left, above, cell * N, cell * M);
+  put(beside, 0, above - spare);
+  put(top, 0, 0);
+  if (fine) put(fine, left, above);
   const pixels = new ImageData(N, M), words32 = new Uint32Array(pixels.data.buffer);
-  let painted = "";
+  let painted = "", named = "";
 
   function fill() { // the map itself, only when the head or the theme has changed
     const s = app.state, other = app.partner(index), key = [s.layer, s.head, app.theme, !!other].join();
@@ -218,83 +229,83 @@ function heatmap(app, index, room) {
       for (let i = 0; i < M * N; i++) words32[i] = colours[shade[steps[from + i]]];
     }
     map.getContext("2d").putImageData(pixels, 0, 0);
+    if (fine) overlay(s);
+    const { layer, head } = panel.at(s);
+    node.setAttribute("aria-label", `Heatmap${panel.name ? ` of ${panel.name}` : ""}, layer ${layer}, head ${head}, ${M} queries by ${N} keys. Arrow keys move over the cells, Escape lets go.`);
   }
 
-  function labels(mark) {
+  function overlay(s) {
     const c = app.colours;
-    pen.textBaseline = "middle";
+    pen.clearRect(0, 0, cell * N, cell * M);
+    if (panel.mask) hatch(pen, panel, cell, c);
+    if (cell >= 34) numbers(s);
+    pen.strokeStyle = c.gold;
+    pen.lineWidth = clamp(cell / 8, 1, 3);
+    const inset = pen.lineWidth / 2;
+    for (const [q, k] of panel.gold) pen.strokeRect(k * cell + inset, q * cell + inset, cell - 2 * inset, cell - 2 * inset);
+  }
+
+  function labels(mark) { // only when another token is marked, or the theme has changed
+    const key = [mark.q, mark.k, app.theme].join();
+    if (key === named) return;
+    named = key;
+    // The marked token is always named; what would touch its name is left out.
+    const shown = (i, at) => i === at || (!(i % every) && !(every > 1 && at != null && Math.abs(i - at) < every));
+    const dip = (pen, marked) => {
+      pen.font = `${marked ? "600 " : ""}${size}px ${FONT}`;
+      pen.fillStyle = marked ? app.colours.accent : app.colours.ink;
+      pen.textBaseline = "middle";
+    };
+    penBeside.clearRect(0, -spare, left, spare + tall - above);
+    penBeside.textAlign = "right";
     for (let q = 0; q < M; q++) {
-      if (q % every && q !== mark.q) continue;
-      if (every > 1 && mark.q != null && q !== mark.q && Math.abs(q - mark.q) < every) continue;
-      pen.font = `${q === mark.q ? "600 " : ""}${size}px ${FONT}`;
-      pen.fillStyle = q === mark.q ? c.accent : c.ink;
-      pen.textAlign = "right";
-      pen.fillText(shorten(pen, label(panel.queries[q], 24), left - 10), left - 6, above + (q + 0.5) * cell);
+      if (!shown(q, mark.q)) continue;
+      dip(penBeside, q === mark.q);
+      penBeside.fillText(shorten(penBeside, label(panel.queries[q], 24), left - 10), left - 6, (q + 0.5) * cell);
     }
+    penTop.clearRect(0, 0, wide, above);
+    penTop.textAlign = upright ? "center" : "left";
     for (let k = 0; k < N; k++) {
-      if (k % every && k !== mark.k) continue;
-      if (every > 1 && mark.k != null && k !== mark.k && Math.abs(k - mark.k) < every) continue;
-      pen.font = `${k === mark.k ? "600 " : ""}${size}px ${FONT}`;
-      pen.fillStyle = k === mark.k ? c.accent : c.ink;
+      if (!shown(k, mark.k)) continue;
+      dip(penTop, k === mark.k);
       const text = label(panel.keys[k], 24), x = left + (k + 0.5) * cell;
       if (upright) {
-        pen.textAlign = "center";
-        pen.fillText(text, x, above - size / 2 - 4);
+        penTop.fillText(text, x, above - size / 2 - 4);
         continue;
       }
-      pen.save();
-      pen.translate(x + (slanted ? -1 : 0), above - 6);
-      pen.rotate(slanted ? -Math.PI / 4 : -Math.PI / 2);
-      pen.textAlign = "left";
+      penTop.save();
+      penTop.translate(x + (slanted ? -1 : 0), above - 6);
+      penTop.rotate(slanted ? -Math.PI / 4 : -Math.PI / 2);
       const space = slanted ? Math.min(most, (wide - x) * 1.41 - size / 2) : above - 8;
-      pen.fillText(shorten(pen, text, space), 0, 0);
-      pen.restore();
+      penTop.fillText(shorten(penTop, text, space), 0, 0);
+      penTop.restore();
     }
   }
 
   function paint() {
-    const s = app.state, c = app.colours, mark = app.mark(index);
+    const { q, k } = app.mark(index);
     fill();
-    pen.clearRect(0, 0, wide, tall);
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(map, left, above, cell * N, cell * M);
-    if (panel.mask) hatch(pen, panel, left, above, cell, c);
-    pen.strokeStyle = c.rule;
-    pen.lineWidth = 1;
-    pen.strokeRect(left - 0.5, above - 0.5, cell * N + 1, cell * M + 1);
-    if (cell >= 34) numbers(s);
-    if (panel.gold.length) {
-      pen.strokeStyle = c.gold;
-      pen.lineWidth = clamp(cell / 8, 1, 3);
-      const inset = pen.lineWidth / 2;
-      for (const [q, k] of panel.gold) pen.strokeRect(left + k * cell + inset, above + q * cell + inset, cell - 2 * inset, cell - 2 * inset);
-    }
-    labels(mark);
-    pen.strokeStyle = c.accent;
-    if (mark.q != null) { pen.lineWidth = 1.5; pen.strokeRect(left - 1, above + mark.q * cell - 0.5, cell * N + 2, cell + 1); }
-    if (mark.k != null) { pen.lineWidth = 1.5; pen.strokeRect(left + mark.k * cell - 0.5, above - 1, cell + 1, cell * M + 2); }
-    if (mark.q != null && mark.k != null && cell >= 4) {
-      pen.lineWidth = 3;
-      pen.strokeRect(left + mark.k * cell + 0.5, above + mark.q * cell + 0.5, cell - 1, cell - 1);
-    }
-    const at = `Heatmap${panel.name ? ` of ${panel.name}` : ""}, layer ${s.layer}, head ${s.head}, ${M} queries by ${N} keys.`;
-    canvas.setAttribute("aria-label", `${at} Arrow keys move over the cells, Escape lets go.`);
+    labels({ q, k });
+    row.hidden = q == null;
+    column.hidden = k == null;
+    chosen.hidden = row.hidden || column.hidden || cell < 4;
+    put(row, left, above + q * cell, cell * N, cell);
+    put(column, left + k * cell, above, cell, cell * M);
+    put(chosen, left + k * cell, above + q * cell, cell, cell);
   }
 
   function numbers(s) {
-    const light = app.theme === "light", other = app.partner(index);
+    const other = app.partner(index);
     pen.font = `11px ${FONT}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     for (let q = 0; q < M; q++) for (let k = 0; k < N; k++) {
       if (panel.mask && !panel.mask[q * N + k]) continue;
-      const w = panel.weight(s.layer, s.head, q, k);
-      const text = other ? signed(panel, other, s, q, k).slice(0, 5) : threeDecimals(w).slice(1);
-      const strong = other ? Math.abs(w - other.weight(s.layer, s.head, q, k)) > 0.3 : w > 0.3;
-      pen.fillStyle = strong === light ? "#fff" : "#14171c";
-      if (!strong) pen.fillStyle = app.colours.ink;
-      pen.globalAlpha = w < 0.0005 && !other ? 0.35 : 1;
-      pen.fillText(other ? text : text === ".000" && w >= 0.9995 ? "1" : text, left + (k + 0.5) * cell, above + (q + 0.5) * cell + 0.5);
+      const exact = panel.text(s.layer, s.head, q, k), gap = other && difference(panel, other, s, q, k);
+      const text = other ? signed(gap, 2) : exact === "1.000" ? "1" : exact.slice(1);
+      pen.fillStyle = inkOn(words32[q * N + k]);
+      pen.globalAlpha = (other ? Math.abs(gap) < 0.005 : exact === "0.000") ? 0.35 : 1;
+      pen.fillText(text, (k + 0.5) * cell, (q + 0.5) * cell + 0.5);
     }
     pen.globalAlpha = 1;
   }
@@ -305,22 +316,31 @@ function heatmap(app, index, room) {
     return { q: q < 0 ? null : q, k: k < 0 ? null : k };
   };
   const place = (q, k) => ({ x: left + ((k ?? 0) + 0.5) * cell, y: above + ((q ?? 0) + 0.5) * cell });
-  app.cells(canvas, () => index, hit, place, (move) => {
-    const s = app.state, q = s.token ?? 0, k = s.key ?? 0;
+  app.cells(node, () => index, hit, place, (move) => {
+    const s = app.state, here = app.panels[s.panel].tokens === panel.tokens; // else its numbers mean other words
+    const q = here ? s.token ?? 0 : 0, k = here ? s.key ?? 0 : 0;
     const first = s.token == null || s.key == null || s.panel !== index;
     if (move === "Home") return { token: q, key: 0 };
     if (move === "End") return { token: q, key: N - 1 };
-    return first ? { token: q, key: k } : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
+    return first || move === "Enter" ? { token: q, key: k } : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
   });
-  return { node: app.framed(panel, canvas), paint, width: wide };
+  return { node: app.framed(panel, node), paint, width: wide };
 }
 
-const signed = (panel, other, s, q, k) => {
-  const gap = Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k));
-  return (gap < 0 ? "−" : "+") + Math.abs(gap).toFixed(3);
-};
+// What the two numbers on the screen differ by.
+const difference = (panel, other, s, q, k) => Math.round(1000 * (Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k)))) / 1000;
+function signed(gap, decimals = 3) {
+  const size = Math.abs(gap).toFixed(decimals);
+  return (Number(size) === 0 ? "" : gap < 0 ? "−" : "+") + size;
+}
 
-function hatch(pen, panel, left, above, cell, c) {
+// Black or white, whichever can be read better on a colour (as a pixel: 0xAABBGGRR).
+function inkOn(pixel) {
+  const light = [pixel, pixel >> 8, pixel >> 16].map((c) => ((c & 255) / 255) ** 2.2);
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? "#14171c" : "#ffffff";
+}
+
+function hatch(pen, panel, cell, c) {
   const { M, N, mask } = panel, step = Math.max(4, Math.min(7, cell / 2));
   pen.save();
   pen.beginPath();
@@ -329,7 +349,7 @@ function hatch(pen, panel, left, above, cell, c) {
       if (mask[q * N + k]) continue;
       const from = k;
       while (k < N && !mask[q * N + k]) k++;
-      pen.rect(left + from * cell, above + q * cell, (k - from) * cell, cell);
+      pen.rect(from * cell, q * cell, (k - from) * cell, cell);
     }
   }
   pen.fillStyle = c.veil;
@@ -337,8 +357,8 @@ function hatch(pen, panel, left, above, cell, c) {
   pen.clip();
   pen.beginPath();
   for (let d = -M * cell; d < N * cell; d += step) {
-    pen.moveTo(left + d, above + M * cell);
-    pen.lineTo(left + d + M * cell, above);
+    pen.moveTo(d, M * cell);
+    pen.lineTo(d + M * cell, 0);
   }
   pen.strokeStyle = c.hatch;
   pen.lineWidth = 1;
@@ -366,7 +386,7 @@ function slope(width) {
 // ends, so that a running sum over the column gives what covers each pixel. The faintest lines
 // skip this and drop their share on the nearest two pixels. `coarse` is a column's width: where
 // there are thousands of lines, two pixels are as good as one.
-function rasterise(image, layers, M, N, step, coarse) {
+function rasterise(image, layers, M, N, step, coarse) { // `shift` lets the heads of a layer run side by side
   const { width, height, data } = image, way = slope(width), FAINT = 0.15, EDGE = 2;
   const edge = new Float32Array(height + 8), dust = new Float32Array(height + 8);
   const [sum, red, green, blue] = [0, 1, 2, 3].map(() => new Float32Array(height));
@@ -378,13 +398,13 @@ function rasterise(image, layers, M, N, step, coarse) {
       steep[d + M] = Math.abs(d * fall);
       long[d + M] = Math.hypot(1, (d * fall) / coarse);
     }
-    for (const { steps, start, colour: [r, g, b], thick, from, to, first, last } of layers) {
+    for (const { steps, start, shift, colour: [r, g, b], thick, from, to, first, last } of layers) {
       for (let q = from; q < to; q++) {
         const row = start + q * N, diagonal = M - q;
         for (let k = first; k < last; k++) {
           const thin = thick[steps[row + k]];
           if (thin === 0) continue;
-          const y = (q + 0.5 + (k - q) * down) * step + EDGE, part = thin * long[k + diagonal];
+          const y = (q + 0.5 + (k - q) * down) * step + EDGE + shift, part = thin * long[k + diagonal];
           if (thin < FAINT) {
             const at = (y - 0.5) | 0, share = part * (y - 0.5 - at);
             dust[at] += part - share;
@@ -421,7 +441,7 @@ function rasterise(image, layers, M, N, step, coarse) {
 
 function lines(app, index, room) {
   const panel = app.panels[index], { M, N } = panel, most = Math.max(M, N);
-  const step = most > 200 ? 7 : most > 48 ? 14 : 22;
+  const step = most > 1000 ? 7 : most > 200 ? 12 : most > 48 ? 14 : 22, every = Math.ceil(10 / step);
   const side = Math.floor(clamp(room * 0.34, 96, 170)), across = clamp(room - 2 * side, 80, 200), height = most * step;
   const canvas = make("canvas", { className: "ax-lines" });
   canvas.setAttribute("aria-hidden", "true");
@@ -430,11 +450,11 @@ function lines(app, index, room) {
   const column = (tokens, part) => {
     const list = make("div", { className: `ax-tokens ax-${part}` });
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", part === "queries" ? "Queries: who looks" : "Keys: what is looked at");
+    list.setAttribute("aria-label", `${part === "queries" ? "Queries: who looks" : "Keys: what is looked at"}${panel.name ? `, ${panel.name}` : ""}`);
     list.append(...tokens.map((token, i) => {
       const b = make("div", { className: "ax-token", tabIndex: i ? -1 : 0, title: token.length > 12 ? label(token, 200) : "" });
       b.setAttribute("role", "option");
-      b.append(make("bdi", {}, label(token, 40)), make("span", { className: "ax-num" }));
+      b.append(make("bdi", { className: i % every ? "ax-crowded" : "" }, label(token, 40)), make("span", { className: "ax-num" }));
       return b;
     }));
     list.style.setProperty("--step", `${step}px`);
@@ -445,16 +465,17 @@ function lines(app, index, room) {
   for (const [list, side] of [[queries, "q"], [keys, "k"]]) app.tokens(list, index, side);
 
   function paint() {
-    const s = app.state, mark = app.mark(index), c = app.colours, limit = s.threshold * panel.top;
-    const heads = s.all_heads ? [...Array(panel.H).keys()] : [Math.min(s.head, panel.H - 1)];
+    const s = app.state, mark = app.mark(index), c = app.colours;
+    const limit = Math.max(1, Math.round(s.threshold * panel.top * 1e6) / 1e6); // a weight of 0 is no line
+    const heads = s.all_heads ? [...Array(panel.H).keys()] : [panel.at(s).head], count = heads.length;
     const one = mark.q != null || mark.k != null; // a chosen token: its own lines only
     const rangeQ = mark.q != null ? [mark.q, mark.q + 1] : [0, M];
     const rangeK = mark.q == null && mark.k != null ? [mark.k, mark.k + 1] : [0, N];
-    const thick = new Float32Array(panel.top + 1), least = one ? 0.6 : 0;
-    for (let v = 1; v <= panel.top; v++) if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * THICK) * ratio;
-    const { steps } = panel, layers = heads.map((head) => ({
+    const thick = new Float32Array(panel.top + 1), least = one ? 0.6 : 0, most = clamp((1.6 * step) / count, 2, THICK);
+    for (let v = 1; v <= panel.top; v++) if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * most) * ratio;
+    const { steps } = panel, layers = heads.map((head, i) => ({
       steps, thick, start: panel.start(s.layer, head), from: rangeQ[0], to: rangeQ[1], first: rangeK[0], last: rangeK[1],
-      colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
+      shift: ((i - (count - 1) / 2) / count) * 0.8 * step * ratio, colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
     }));
     let drawn = 0;
     for (const { start } of layers) for (let q = rangeQ[0]; q < rangeQ[1]; q++) for (let k = rangeK[0]; k < rangeK[1]; k++) if (steps[start + q * N + k] >= limit) drawn++;
@@ -476,25 +497,34 @@ function lines(app, index, room) {
       pen.stroke();
       pen.setLineDash([]);
     }
-    marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => panel.weight(s.layer, s.head, q, mark.k) : null);
-    marks(keys, mark.k, mark.q != null ? (k) => panel.weight(s.layer, s.head, mark.q, k) : null);
-    const all = (rangeQ[1] - rangeQ[0]) * (rangeK[1] - rangeK[0]) * heads.length;
-    app.count(index, drawn, all);
+    // With all heads on the page, a number is that of the head in which it is largest, in its colour.
+    const link = (q, k) => {
+      const head = loudest(panel, s.layer, heads, q, k);
+      const weight = panel.weight(s.layer, head, q, k), told = Math.round(weight * panel.top) >= limit;
+      return { weight, told, colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)" };
+    };
+    marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => link(q, mark.k) : null);
+    marks(keys, mark.k, mark.q != null ? (k) => link(mark.q, k) : null);
+    app.count(index, drawn, (rangeQ[1] - rangeQ[0]) * (rangeK[1] - rangeK[0]) * count);
+    const chosen = [mark.q, mark.k].join();
+    if (app.hover || chosen === revealed) return; // what is pointed at can be seen; a reader may have scrolled since
+    revealed = chosen;
+    if (one) reveal(frame, (mark.q != null ? queries.children[mark.q] : keys.children[mark.k]).getBoundingClientRect());
   }
 
-  let dressed = [null, null];
-  function marks(list, chosen, weight) {
+  let dressed = [null, null], revealed = "";
+  function marks(list, chosen, linkOf) {
     const side = list === queries ? 0 : 1;
-    if (chosen == null && !weight && !dressed[side]) return;
-    dressed[side] = chosen != null || weight;
-    const items = list.children, { threshold } = app.state;
+    if (chosen == null && !linkOf && !dressed[side]) return;
+    dressed[side] = chosen != null || linkOf;
+    const items = list.children;
     for (let i = 0; i < items.length; i++) {
-      const item = items[i], w = weight ? weight(i) : 0, is = i === chosen;
+      const item = items[i], is = i === chosen, { weight, told, colour } = linkOf ? linkOf(i) : {};
       item.classList.toggle("ax-chosen", is);
       item.setAttribute("aria-selected", is);
-      const glow = weight && w >= threshold ? `color-mix(in srgb, var(--ax-line) ${Math.round(Math.sqrt(w) * 55)}%, transparent)` : "";
+      const glow = told ? `color-mix(in srgb, ${colour} ${Math.round(Math.sqrt(weight) * 55)}%, transparent)` : "";
       if (item.style.background !== glow) item.style.background = glow;
-      const text = weight && w >= threshold && step >= 14 ? threeDecimals(w) : "";
+      const text = told && step >= 12 ? threeDecimals(weight) : "";
       if (item.lastChild.textContent !== text) item.lastChild.textContent = text;
     }
     const stop = chosen ?? [...items].findIndex((item) => item.tabIndex === 0);
@@ -505,7 +535,8 @@ function lines(app, index, room) {
   const sides = make("div", { className: "ax-sides" }, make("span", {}, "queries look"), make("span", {}, "at keys"));
   for (const text of sides.children) text.style.width = `${side}px`;
   sides.style.gap = `${across}px`;
-  return { node: app.framed(panel, sides, box), paint, width: room };
+  const frame = app.framed(panel, sides, box);
+  return { node: frame, paint, width: room };
 }
 
 // ---------------------------------------------------------------- all heads
@@ -513,18 +544,25 @@ function lines(app, index, room) {
 function measures(panel) { // computed once, when heads are first sorted
   if (panel.measured) return panel.measured;
   const { L, H, M, N, steps, top } = panel;
-  const bits = Float64Array.from({ length: top + 1 }, (_, i) => (i ? -(i / top) * Math.log2(i / top) : 0));
+  const logs = Float64Array.from({ length: top + 1 }, (_, i) => (i ? i * Math.log2(i) : 0));
   const entropy = new Float64Array(L * H), distance = new Float64Array(L * H);
-  for (let i = 0, at = 0; i < L * H; i++) {
-    let e = 0, d = 0;
-    for (let q = 0; q < M; q++) for (let k = 0; k < N; k++, at++) {
+  for (let i = 0, at = 0; i < L * H; i++) for (let q = 0; q < M; q++) {
+    let sum = 0, e = 0, d = 0; // divided by the row's own sum, so that rounding does not add up
+    for (let k = 0; k < N; k++, at++) {
       const v = steps[at];
-      if (v) { e += bits[v]; d += v * Math.abs(q - k); }
+      if (v) { sum += v; e += logs[v]; d += v * Math.abs(q - k); }
     }
-    entropy[i] = e / M;
-    distance[i] = d / top / M;
+    if (!sum) continue; // masked everywhere
+    entropy[i] += (Math.log2(sum) - e / sum) / M;
+    distance[i] += d / sum / M;
   }
   return (panel.measured = { entropy, distance });
+}
+
+// Scroll a box until a piece of it is in its middle, if it cannot be seen.
+function reveal(box, { top, bottom }) {
+  const seen = box.getBoundingClientRect();
+  if (top < seen.top || bottom > seen.bottom) box.scrollTop += (top + bottom - seen.top - seen.bottom) / 2;
 }
 
 function headGrid(app, index, room) {
@@ -547,7 +585,7 @@ function headGrid(app, index, room) {
   order.forEach((head, i) => { place[head] = i; });
   const corner = (i) => [left + (i % columns) * (side + gap), above + Math.floor(i / columns) * (side + gap + below)];
   const sheet = scratch(dots * H, dots * L);
-  let painted = "";
+  let painted = "", revealed = null;
 
   function fill() { // each map pooled by its largest weight, or enlarged, into one picture
     if (painted === app.theme) return;
@@ -593,11 +631,15 @@ function headGrid(app, index, room) {
       pen.strokeRect(x - 0.5, y - 0.5, side + 1, side + 1);
       if (sorted) { pen.textAlign = "center"; pen.font = `9px ${FONT}`; pen.fillText(`${Math.floor(h / H)}·${h % H}`, x + side / 2, y + side + 8); }
     }
-    const chosen = Math.min(s.layer, L - 1) * H + Math.min(s.head, H - 1), [x, y] = corner(place[chosen]);
+    const { layer, head } = panel.at(s), chosen = layer * H + head, [x, y] = corner(place[chosen]);
     pen.strokeStyle = c.accent;
     pen.lineWidth = 3;
     pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
-    canvas.setAttribute("aria-label", `${L} layers by ${H} heads${sorted ? `, sorted by ${s.sort}` : ""}. Chosen: layer ${s.layer}, head ${s.head}. Arrow keys choose another.`);
+    canvas.setAttribute("aria-label", `${L} layers by ${H} heads${sorted ? `, sorted by ${s.sort}` : ""}. Chosen: layer ${layer}, head ${head}. Arrow keys choose another.`);
+    if (chosen === revealed) return;
+    const above = canvas.getBoundingClientRect().top;
+    if (revealed != null || chosen) reveal(frame, { top: above + y, bottom: above + y + side });
+    revealed = chosen;
   }
 
   const choose = (i) => app.set({ layer: Math.floor(order[i] / H), head: order[i] % H, panel: index });
@@ -608,7 +650,7 @@ function headGrid(app, index, room) {
   });
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
-    const now = place[Math.min(app.state.layer, L - 1) * H + Math.min(app.state.head, H - 1)];
+    const { layer, head } = panel.at(app.state), now = place[layer * H + head];
     if (event.key === "Enter") app.set({ view: "heatmap" });
     else if (event.key === "Home") choose(0);
     else if (event.key === "End") choose(L * H - 1);
@@ -618,7 +660,8 @@ function headGrid(app, index, room) {
     event.stopPropagation();
   });
   const axes = make("div", { className: "ax-axes" }, sorted ? `lowest ${app.state.sort} first · layer·head under each map` : "down: layers · across: heads");
-  return { node: app.framed(panel, axes, canvas), paint, width: wide };
+  const frame = app.framed(panel, axes, canvas);
+  return { node: frame, paint, width: wide };
 }
 
 // ---------------------------------------------------------------- pictures
@@ -626,12 +669,12 @@ function headGrid(app, index, room) {
 // The picture, dark where a patch gets nothing and clear where it gets the most.
 function veil(pen, app, panel, start, width, height) {
   const [rows, columns] = app.grid, extra = panel.N - rows * columns, { steps } = panel;
-  pen.imageSmoothingEnabled = app.picture.naturalWidth > 64; // the pixels of a tiny picture stay pixels
+  pen.imageSmoothingEnabled = app.picture.width > 64; // the pixels of a tiny picture stay pixels
   pen.drawImage(app.picture, 0, 0, width, height);
-  let most = 1;
+  let most = 0;
   for (let i = 0; i < rows * columns; i++) most = Math.max(most, steps[start + extra + i]);
   const cover = scratch(columns, rows), image = new ImageData(columns, rows);
-  for (let i = 0; i < rows * columns; i++) image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / most));
+  for (let i = 0; i < rows * columns; i++) image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / (most || 1)));
   cover.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(cover, 0, 0, width, height);
@@ -659,14 +702,14 @@ function thumbnail(side, ratio, press) {
 
 function imageView(app, room) {
   const panel = app.panels[0], [rows, columns] = app.grid, extra = panel.N - rows * columns;
-  const looksAtItself = panel.keys === panel.queries, flow = app.panels.findIndex((p) => p.name === "rollout");
-  const aspect = app.picture.naturalHeight / app.picture.naturalWidth;
+  const looksAtItself = panel.keys === panel.queries, { flow } = app;
+  const aspect = app.picture.height / app.picture.width;
   const wide = Math.round(Math.min(room, 400)), tall = Math.round(wide * aspect);
   const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "picture under attention");
   const pen = fit(canvas, wide, tall);
-  const query = () => Math.min(app.state.token ?? 0, panel.M - 1);
+  const query = () => (app.panels[app.state.panel].tokens === panel.tokens ? app.state.token ?? 0 : 0);
   const chips = make("div", { className: "ax-chips" });
   const free = looksAtItself ? extra : panel.M;
   for (let q = 0; q < free; q++) chips.append(make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ token: q, key: null }) }, make("bdi", {}, label(panel.queries[q]))));
@@ -675,18 +718,18 @@ function imageView(app, room) {
   const caption = make("div", { className: "ax-axes" });
 
   function paint() {
-    const s = app.state, q = query(), rolled = s.panel === flow;
+    const s = app.state, q = query(), rolled = s.panel === flow, { layer, head: at } = panel.at(s);
     const shown = rolled ? app.panels[flow] : panel, start = shown.start(s.layer, rolled ? 0 : s.head) + q * panel.N;
     const most = veil(pen, app, shown, start, wide, tall);
     if (looksAtItself && q >= extra) outline(pen, app, q - extra, wide, tall, "#fff");
     const k = app.mark(0).k;
     if (k != null && k >= extra) outline(pen, app, k - extra, wide, tall, app.colours.spot);
-    caption.replaceChildren(word(panel.queries[q]), rolled ? ` by rollout up to layer ${s.layer}` : ` in layer ${s.layer}, head ${s.head}`, ` · brightest = ${threeDecimals(most)}`);
+    caption.replaceChildren(word(panel.queries[q]), rolled ? ` by rollout up to layer ${layer}` : ` in layer ${layer}, head ${at}`, ` · brightest = ${threeDecimals(most)}`);
     small.forEach((item, head) => {
       const top = veil(item.pen, app, panel, panel.start(s.layer, head) + q * panel.N, item.side, item.tall);
       item.name.textContent = `head ${head}`;
       item.most.textContent = threeDecimals(top);
-      item.node.setAttribute("aria-pressed", !rolled && head === Math.min(s.head, panel.H - 1));
+      item.node.setAttribute("aria-pressed", !rolled && head === at);
     });
     if (roll) {
       const other = app.panels[flow], top = veil(roll.pen, app, other, other.start(s.layer, 0) + q * panel.N, roll.side, roll.tall);
@@ -709,13 +752,13 @@ function imageView(app, room) {
     if (!Array.isArray(move)) return null;
     const c = clamp((at % columns) + move[0], 0, columns - 1), r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
     return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
-  }, looksAtItself ? (at) => ({ token: at.k, key: null }) : null);
+  }, (at) => (looksAtItself ? { token: at.k, key: null } : { token: at.q, key: app.state.key === at.k ? null : at.k }));
   const gallery = make("div", { className: "ax-gallery" }, ...small.map((item) => item.node), ...(roll ? [roll.node] : []));
   return { node: make("div", { className: "ax-image" }, make("div", { className: "ax-figure" }, caption, canvas, chips), gallery), paint, width: room };
 }
 
 function wordsView(app, room) {
-  const panel = app.panels[0], aspect = app.picture.naturalHeight / app.picture.naturalWidth;
+  const panel = app.panels[0], aspect = app.picture.height / app.picture.width;
   const side = room < 480 ? 92 : 124;
   const items = panel.queries.map((token, q) => thumbnail(side, aspect, () => app.set({ token: q, key: null, panel: 0 })));
   function paint() {
@@ -724,23 +767,24 @@ function wordsView(app, room) {
       const most = veil(item.pen, app, panel, panel.start(s.layer, s.head) + q * panel.N, item.side, item.tall);
       item.name.textContent = label(panel.queries[q], 18);
       item.most.textContent = threeDecimals(most);
-      item.node.setAttribute("aria-pressed", q === s.token);
+      item.node.setAttribute("aria-pressed", q === s.token && app.panels[s.panel].tokens === panel.tokens);
     });
   }
   const gallery = make("div", { className: "ax-gallery" }, ...items.map((item) => item.node));
-  const axes = make("div", { className: "ax-axes" }, "one picture for each word, in the order they were written · the number is the brightest patch's weight");
+  const axes = make("div", { className: "ax-axes" }, `one picture for each ${panel.keys === panel.queries ? "token that looks" : "word, in the order they were written"} · the number is the brightest patch's weight`);
   return { node: app.framed(panel, axes, gallery), paint, width: room };
 }
 
 // ---------------------------------------------------------------- the explorer
 
 const TRAITS = ["view", "layer", "head", "token", "key", "threshold", "sort", "all_heads", "difference"];
+const SHORTCUTS = "Tab goes from part to part; arrow keys move over heads, cells, patches and tokens, Enter chooses and lets go; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token, and once more leaves the explorer.";
 const NAMES = { heatmap: "Heatmap", lines: "Lines", heads: "All heads", image: "Picture", words: "Words" };
 
 // Never a blank cell: if something fails, say so.
-async function render({ model, el }) {
+async function render({ model, el, prepared = prepare(model) }) {
   try {
-    return await explore(model, el);
+    return show(await prepared, model, el);
   } catch (error) {
     el.replaceChildren(make("div", { className: "ax" }, `The explorer could not draw the weights (${error}). Run the cell again; if that does not help, try a newer browser.`));
     throw error;
@@ -756,7 +800,7 @@ function layOut(app, text) {
   sentence.setAttribute("aria-live", "polite");
   const note = make("div", { className: "ax-note" });
   const tip = make("div", { className: "ax-tip", hidden: true });
-  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and the keys"), make("div"));
+  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and keyboard shortcuts"), make("p", {}, SHORTCUTS), make("div", { className: "ax-scroll", tabIndex: 0 }));
   app.root.append(title, bar, stage, sentence, note, table, tip);
   table.addEventListener("toggle", () => fillTable(app));
   app.parts = { bar, stage, sentence, note, tip, table };
@@ -769,17 +813,29 @@ function serve(app) {
     const at = app.hover || { panel: state.panel, q: state.token, k: state.key };
     return app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null };
   };
-  app.partner = (index) => {
-    if (!state.difference || app.panels[index].compared) return null;
-    const mine = app.panels[index];
-    return app.panels.find((p) => p.compared && p.shape.join() === mine.shape.join()) || null;
+  app.partner = (index) => { // whose weights are subtracted
+    const { partner, compared } = app.panels[index];
+    return state.difference && state.view === "heatmap" && partner != null && !compared ? app.panels[partner] : null;
   };
   app.count = (index, drawn, all) => { app.counts[index] = [drawn, all]; };
-  app.framed = (panel, ...nodes) => make("div", { className: "ax-figure" }, ...(panel.name ? [make("div", { className: "ax-name" }, label(panel.name, 40))] : []), ...nodes);
-  app.focus = () => (state.view !== "image" && app.panels[state.panel].name === "rollout" ? 0 : state.panel);
+  app.framed = (panel, ...nodes) => {
+    const other = app.partner(app.panels.indexOf(panel)), name = other ? `${label(panel.name, 40)} − ${label(other.name, 40)}` : label(panel.name || " ", 40);
+    return make("div", { className: "ax-figure" }, ...(panel.name ? [make("div", { className: "ax-name" }, name)] : []), ...nodes);
+  };
+  app.focus = () => { // the panel that is spoken of: pictures show the first one, or the rollout
+    if (state.view === "image" || state.view === "words") return state.view === "image" && state.panel === app.flow ? app.flow : 0;
+    return state.panel === app.flow ? 0 : state.panel;
+  };
+  // Whoever chooses a head wants to see it, not the rollout of all heads.
+  app.choose = (name, value) => app.set({ [name]: value, ...(name === "head" && state.panel === app.flow ? { panel: 0 } : {}) });
   app.cells = (...all) => attachCells(app, ...all);
   app.tokens = (...all) => attachTokens(app, ...all);
   app.set = (changes) => {
+    app.parts.tip.hidden = true; // its number may be another one now
+    const { M, N } = app.panels[changes.panel ?? state.panel];
+    changes = { token: state.token, key: state.key, ...changes };
+    if (changes.token >= M) changes.token = null; // a shorter block has no such token
+    if (changes.key >= N) changes.key = null;
     for (const [name, value] of Object.entries(changes)) {
       if (state[name] === value) continue;
       state[name] = value;
@@ -799,7 +855,7 @@ function overCell(app, index, at, place, canvas) {
     const panel = app.panels[index], where = place(at.q, at.k);
     const other = app.partner(index);
     tip.replaceChildren(word(panel.queries[at.q]), " → ", word(panel.keys[at.k]), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
-      ...(other ? [` (${signed(panel, other, state, at.q, at.k)})`] : []));
+      ...(other ? [` (${signed(difference(panel, other, state, at.q, at.k))})`] : []));
     tip.hidden = false;
     const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
     const x = a.left - b.left + where.x, y = a.top - b.top + where.y;
@@ -821,6 +877,7 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
   canvas.addEventListener("pointerdown", (event) => {
     const at = hit(event.offsetX, event.offsetY);
     if (!at) return;
+    if (clicked) app.hover = null; // another token looks now
     const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
     app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
   });
@@ -835,31 +892,39 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
   });
 }
 
-// A column of tokens: hover shows, Tab and arrows move, click or Enter chooses and lets go.
+// A column of tokens: hover or Tab shows, arrows choose, click or Enter chooses and lets go.
 function attachTokens(app, list, index, side) {
   const { state } = app;
   const items = list.children, number = (event) => [...items].indexOf(event.target.closest(".ax-token"));
   const at = (i) => ({ panel: index, q: side === "q" ? i : null, k: side === "k" ? i : null });
-  const choose = (i) => app.set({ panel: index, token: side === "q" ? i : null, key: side === "k" ? i : null });
-  list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) { app.hover = at(i); update(app); } });
-  list.addEventListener("pointerleave", () => { app.hover = null; update(app); });
-  list.addEventListener("click", (event) => {
-    const i = number(event);
-    if (i < 0) return;
-    const chosen = (side === "q" ? state.token : state.key) === i && state.panel === index;
+  const choose = (i, query) => {
     app.hover = null;
-    choose(chosen ? null : i);
-  });
-  list.addEventListener("focusin", (event) => { const i = number(event); if (i >= 0 && event.target.matches(":focus-visible")) { app.hover = null; choose(i); } });
+    app.set({ panel: index, token: query ? i : null, key: query ? null : i });
+  };
+  const toggle = (i) => {
+    const chosen = (side === "q" ? state.token : state.key) === i && state.panel === index;
+    choose(chosen ? null : i, side === "q");
+  };
+  const show = (hover) => { app.hover = hover; update(app); };
+  list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) show(at(i)); });
+  list.addEventListener("pointerleave", () => show(null));
+  list.addEventListener("click", (event) => { const i = number(event); if (i >= 0) toggle(i); });
+  list.addEventListener("focusin", (event) => { if (!app.placing && event.target.matches(":focus-visible")) show(at(number(event))); });
+  list.addEventListener("focusout", () => { if (app.hover) show(null); });
   list.addEventListener("keydown", (event) => {
     const i = number(event), last = items.length - 1;
     const to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: last }[event.key];
     const across = { ArrowLeft: "queries", ArrowRight: "keys" }[event.key];
-    if (to == null && !across) return;
+    if (event.key === "Enter" || event.key === " ") toggle(i);
+    else if (to == null && !across) return;
+    else {
+      const target = across ? list.parentNode.querySelector(`.ax-${across}`).children : items;
+      const next = clamp(across ? i : to, 0, target.length - 1);
+      target[next].focus();
+      choose(next, across ? across === "queries" : side === "q");
+    }
     event.preventDefault();
     event.stopPropagation();
-    const target = across ? list.parentNode.querySelector(`.ax-${across}`).children : items;
-    target[clamp(across ? i : to, 0, target.length - 1)].focus();
   });
 }
 
@@ -867,12 +932,13 @@ function attachTokens(app, list, index, side) {
 function attachKeys(app) {
   const { state } = app;
   app.root.addEventListener("keydown", (event) => {
-    const typing = event.target.matches("select, input[type=range]");
+    const typing = event.target.matches(`select, input[type=range]${event.key.startsWith("Page") ? ", .ax-scroll" : ""}`);
     const turn = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] }[event.key];
-    if (event.key === "Escape") app.set({ token: null, key: null });
+    if (event.key === "Escape" && state.token == null && state.key == null) app.root.parentElement?.closest("[tabindex]")?.focus();
+    else if (event.key === "Escape") app.set({ token: null, key: null });
     else if (turn && !typing) {
       const most = Math.max(...app.panels.map((p) => (turn[0] === "layer" ? p.L : p.H)));
-      app.set({ [turn[0]]: clamp(state[turn[0]] + turn[1], 0, most - 1) });
+      app.choose(turn[0], clamp(state[turn[0]] + turn[1], 0, most - 1));
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -892,7 +958,7 @@ function makeControls(app) {
     tabs.append(make("label", {}, radio, make("span", {}, NAMES[view])));
   }
   const pick = (name, text, count) => {
-    const select = make("select", { onchange: () => app.set({ [name]: Number(select.value) }) });
+    const select = make("select", { onchange: () => app.choose(name, Number(select.value)) });
     select.append(...[...Array(count).keys()].map((i) => make("option", { value: i }, String(i))));
     return { select, node: make("label", { className: "ax-pick", hidden: count < 2 }, text, select) };
   };
@@ -900,7 +966,7 @@ function makeControls(app) {
   const sortSelect = make("select", { onchange: () => app.set({ sort: sortSelect.value }) });
   for (const [value, text] of [["layer", "layer"], ["entropy", "entropy (sharp first)"], ["distance", "distance (near first)"]]) sortSelect.append(make("option", { value }, text));
   const sortPick = make("label", { className: "ax-pick" }, "Sort by", sortSelect);
-  const slider = make("input", { type: "range", min: 0, max: 0.5, step: 0.005, oninput: () => app.set({ threshold: Number(slider.value) }) });
+  const slider = make("input", { type: "range", min: 0, max: Math.max(0.5, state.threshold), step: 0.005, oninput: () => app.set({ threshold: Number(slider.value) }) });
   const shownAt = make("output");
   const thresholdPick = make("label", { className: "ax-pick" }, "Hide under", slider, shownAt);
   const box = (name, text) => {
@@ -909,14 +975,16 @@ function makeControls(app) {
   };
   const allHeads = box("all_heads", "All heads"), difference = box("difference", "Difference");
   app.parts.bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick, allHeads.node, difference.node);
-  app.comparable = app.panels.some((p) => p.compared && p.shape.join() === app.panels[0].shape.join());
+  app.comparable = app.panels.some((p) => p.partner != null);
 
   app.controls = () => {
     for (const radio of tabs.querySelectorAll("input")) radio.checked = radio.value === state.view;
     layerPick.select.value = state.layer;
     headPick.select.value = state.head;
     sortSelect.value = state.sort;
+    slider.max = Math.max(slider.max, state.threshold); // a cell may set more
     slider.value = state.threshold;
+    headPick.node.hidden = heads < 2 || (state.view === "lines" && state.all_heads);
     shownAt.textContent = String(+state.threshold.toFixed(3));
     allHeads.input.checked = state.all_heads;
     difference.input.checked = state.difference;
@@ -927,12 +995,13 @@ function makeControls(app) {
   };
 }
 
-// Lay out the view anew: the painters for this width.
+// Lay out the view anew: the painters for this width and these colours.
 function build(app) {
+  dress(app);
   const { state } = app, { stage, tip } = app.parts;
   app.laidOut = app.root.clientWidth;
-  const room = Math.max(220, app.laidOut - 2), shown = app.panels.map((p, i) => i).filter((i) => app.panels[i].name !== "rollout");
-  const beside = shown.filter((i) => !(state.difference && state.view === "heatmap" && app.panels[i].compared));
+  const room = Math.max(220, app.laidOut - 8), shown = app.panels.map((p, i) => i).filter((i) => i !== app.flow);
+  const subtracted = shown.filter((i) => app.partner(i)).map((i) => app.panels[i].partner), beside = shown.filter((i) => !subtracted.includes(i));
   const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
   const share = Math.floor((room - 24 * (each - 1)) / each);
   app.figures = [];
@@ -982,28 +1051,31 @@ function legend(app) {
 function speak(app) {
   const { state, counts } = app, { sentence, note } = app.parts;
   const index = app.hover ? app.hover.panel : app.focus(), panel = app.panels[index], { q, k } = app.mark(index);
-  const rolled = panel.name === "rollout", { layer, head } = state, parts = [];
-  const value = (a, b) => make("b", {}, panel.text(layer, head, a, b));
-  const look = (a, b) => parts.push(word(panel.queries[a]), " looks at ", word(panel.keys[b]), ": ", value(a, b));
-  const start = panel.start(layer, head);
+  const rolled = index === app.flow, { layer } = state, parts = [], all = state.all_heads && state.view === "lines";
+  const heads = all ? [...Array(panel.H).keys()] : [panel.at(state).head];
+  const value = (link) => [all ? ` in head ${link.head}: ` : ": ", make("b", {}, panel.text(layer, link.head, link.q, link.k))];
+  const look = (link) => parts.push(word(panel.queries[link.q]), " looks at ", word(panel.keys[link.k]), ...value(link));
   if (q != null && k != null) {
-    look(q, k);
-    const other = app.partner(index) || app.panels.find((p) => p.name !== "rollout" && p.compared !== panel.compared && p.shape.join() === panel.shape.join());
-    if (other && !rolled) parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+    const head = loudest(panel, layer, heads, q, k);
+    look({ q, k, head });
+    const other = app.panels[panel.partner];
+    if (other && state.view !== "image") parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
     if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
     if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
   } else if (q != null) {
-    const [best, next] = strongest(panel, start + q * panel.N, 1, panel.N);
-    look(q, best);
-    if (next >= 0) parts.push(", then at ", word(panel.keys[next]), ": ", value(q, next));
+    const [best, next] = strongest(panel, layer, heads, q, null);
+    if (best.weight) look(best);
+    else parts.push(word(panel.queries[q]), " looks nowhere");
+    if (next?.weight) parts.push(", then at ", word(panel.keys[next.k]), ...value(next));
     if (panel.keys === panel.queries) {
-      const [by] = strongest(panel, start + q, panel.N, panel.M);
-      parts.push(". Most looked at by ", word(panel.queries[by]), ": ", value(by, q));
+      const [by] = strongest(panel, layer, heads, null, q);
+      if (by.weight) parts.push(". Most looked at by ", word(panel.queries[by.q]), ...value(by));
     }
   } else if (k != null) {
-    const [best, next] = strongest(panel, start + k, panel.N, panel.M);
-    parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best]), ": ", value(best, k));
-    if (next >= 0) parts.push(", then by ", word(panel.queries[next]), ": ", value(next, k));
+    const [best, next] = strongest(panel, layer, heads, null, k);
+    if (best.weight) parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best.q]), ...value(best));
+    else parts.push("Nobody looks at ", word(panel.keys[k]));
+    if (next?.weight) parts.push(", then by ", word(panel.queries[next.q]), ...value(next));
   } else {
     const hint = {
       heatmap: "Point at a cell, or use the arrow keys, to read its weight.",
@@ -1014,44 +1086,45 @@ function speak(app) {
     }[state.view];
     parts.push(make("span", { className: "ax-quiet" }, hint));
   }
-  const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${Math.min(layer, panel.L - 1)}, head ${Math.min(state.head, panel.H - 1)}`;
-  sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${layer}` : state.all_heads && state.view === "lines" && q == null && k == null ? `layer ${layer}, all heads` : where), " ", ...parts);
+  const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${panel.at(state).layer}, ${all ? "all heads" : `head ${heads[0]}`}`;
+  sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${panel.at(state).layer}` : where), " ", ...parts);
   const notes = [];
   if (state.view === "lines") {
-    const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), all = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
-    notes.push(`${number(drawn)} of ${number(all)} lines drawn; ${number(all - drawn)} weights under ${+state.threshold.toFixed(3)} are hidden.`);
+    const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), most = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
+    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${number(most - drawn)} ${most - drawn === 1 ? "weight" : "weights"} ${state.threshold ? `under ${+state.threshold.toFixed(3)}` : "of 0"} ${most - drawn === 1 ? "is" : "are"} hidden.`);
   } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
   else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
-  const goldPanel = app.panels[index];
-  if (goldPanel.gold.length) {
-    const from = goldPanel.start(layer, state.head), rows = new Set(goldPanel.gold.map(([a]) => a));
-    const right = [...rows].filter((a) => goldPanel.goldSet.has(a * goldPanel.N + strongest(goldPanel, from + a * goldPanel.N, 1, goldPanel.N)[0])).length;
+  if (panel.gold.length && !all) {
+    const rows = new Set(panel.gold.map(([a]) => a)), weight = (a, b) => panel.weight(layer, heads[0], a, b);
+    const most = new Map([...rows].map((a) => [a, strongest(panel, layer, heads, a, null)[0].weight || 2])); // 2: looks nowhere
+    const right = new Set(panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a)).size; // of equals each counts
     notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
   }
   if (state.sort !== "layer" && state.view === "heads") {
-    const m = measures(panel), i = Math.min(layer, panel.L - 1) * panel.H + Math.min(state.head, panel.H - 1);
+    const m = measures(panel), i = panel.at(state).layer * panel.H + heads[0];
     notes.push(`This head: entropy about ${m.entropy[i].toFixed(1)} bits, mean distance about ${m.distance[i].toFixed(1)} tokens.`);
   }
   note.textContent = notes.join(" ");
 }
 
-function fillTable(app) {
-  const { state } = app, { table } = app.parts;
-  if (!table.open) return;
-  const panel = app.panels[app.focus()], s = state, keys = panel.keys.map((t) => label(t, 200)), body = [];
+function fillTable(app) { // only when it is open and would say something else: a reader keeps the place
+  const { state: s } = app, { table } = app.parts, index = app.focus(), panel = app.panels[index], { layer, head } = panel.at(s);
   const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [Math.min(s.token ?? 0, panel.M - 1)];
+  const says = [index, layer, head, ...rows].join();
+  if (!table.open || app.tabled === says) return;
+  app.tabled = says;
+  const keys = panel.keys.map((t) => label(t, 200)), body = [];
   const cellOf = (tag, text, scope) => { const node = make(tag, { dir: "auto" }, text); if (scope) node.scope = scope; return node; };
   if (whole) {
     body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
-    for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(s.layer, s.head, q, k)))));
+    for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(layer, head, q, k)))));
   } else {
-    const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(s.layer, s.head, rows[0], b) - panel.weight(s.layer, s.head, rows[0], a)).slice(0, 50);
+    const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(layer, head, rows[0], b) - panel.weight(layer, head, rows[0], a)).slice(0, 50);
     body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
-    for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(s.layer, s.head, rows[0], k))));
+    for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(layer, head, rows[0], k))));
   }
-  const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${Math.min(s.layer, panel.L - 1)}, head ${Math.min(s.head, panel.H - 1)}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
-  const help = make("p", {}, "Keys: Tab goes from part to part; arrow keys move over heads, cells, patches and tokens; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token.");
-  table.lastChild.replaceChildren(help, make("div", { className: "ax-scroll", tabIndex: 0 }, make("table", {}, make("caption", {}, about), make("tbody", {}, ...body))));
+  const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${layer}, head ${head}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
+  table.lastChild.replaceChildren(make("table", {}, make("caption", {}, about), make("tbody", {}, ...body)));
 }
 
 function paintAll(app) {
@@ -1066,15 +1139,27 @@ function update(app, rebuild = false) {
   if (app.waiting) return;
   app.waiting = requestAnimationFrame(() => {
     app.waiting = 0;
+    app.missed = !app.root.clientWidth; // not on the page, or hidden: `watch` sees when that ends
+    if (app.missed) return;
+    const focused = app.again && app.parts.stage.contains(document.activeElement);
     if (app.again) build(app);
     app.again = false;
     app.controls();
     paintAll(app);
     fillTable(app);
+    if (focused) refocus(app);
   });
 }
 
-function dress(app) { // theme: read the colours once, painters use them
+// What had the focus is gone: its place has it now, so that keys go on.
+function refocus(app) {
+  const { stage } = app.parts;
+  app.placing = true; // not a student's Tab
+  (stage.querySelector(".ax-chosen") || stage.querySelector("[tabindex='0'], button"))?.focus({ preventScroll: true });
+  app.placing = false;
+}
+
+function dress(app) { // read the theme's colours once, for all painters; they are there once the view is on the page
   const { root } = app;
   app.theme = themeOf();
   root.dataset.theme = app.theme;
@@ -1084,12 +1169,15 @@ function dress(app) { // theme: read the colours once, painters use them
 
 // Follow the page's theme and width; returns how to stop.
 function watch(app) {
-  const redress = () => { if (themeOf() !== app.theme) { dress(app); update(app, true); } };
+  const redress = () => { if (themeOf() !== app.theme) update(app, true); };
   const watcher = new MutationObserver(redress);
   for (const node of [document.body, document.documentElement]) watcher.observe(node, { attributes: true });
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", redress);
-  const resized = new ResizeObserver(() => { if (Math.abs(app.root.clientWidth - app.laidOut) > 4) update(app, true); });
+  const resized = new ResizeObserver(() => {
+    const width = app.root.clientWidth;
+    if (width && (app.missed || Math.abs(width - app.laidOut) > 4)) update(app, true);
+  });
   resized.observe(app.root);
   return () => {
     watcher.disconnect();
@@ -1098,22 +1186,25 @@ function watch(app) {
   };
 }
 
+function readTraits(app) {
+  const { model, state } = app;
+  for (const name of TRAITS) state[name] = model.get(name);
+  state.panel = named(app, model.get("block"));
+  const { M, N } = app.panels[state.panel]; // of a shorter block the kernel will let go of them too
+  if (state.token >= M) state.token = null;
+  if (state.key >= N) state.key = null;
+}
+
 // Follow the traits that a cell sets; returns how to stop.
 function listen(app) {
   const { model, state } = app;
-  const follow = () => { // a cell has set a trait
-    let rebuild = false;
-    const before = JSON.stringify(state);
-    for (const name of TRAITS) {
-      const value = model.get(name);
-      if (state[name] === value) continue;
-      state[name] = value;
-      rebuild ||= ["view", "sort", "difference", "all_heads"].includes(name);
-    }
-    state.panel = named(app, model.get("block"));
-    if (JSON.stringify(state) === before) return; // it was we who set it
+  const follow = () => {
+    const before = { ...state }, changed = (name) => state[name] !== before[name];
+    readTraits(app);
+    if (!Object.keys(state).some(changed)) return; // it was we who set it
     app.hover = null;
-    update(app, rebuild);
+    app.parts.tip.hidden = true;
+    update(app, ["view", "sort", "difference", "all_heads"].some(changed));
   };
   for (const name of [...TRAITS, "block"]) model.on(`change:${name}`, follow);
   return () => { for (const name of [...TRAITS, "block"]) model.off(`change:${name}`, follow); };
@@ -1121,41 +1212,45 @@ function listen(app) {
 
 const named = (app, name) => Math.max(0, app.panels.findIndex((panel) => panel.name === name));
 
-async function explore(model, el) {
+// All that needs no place on the page: a notebook begins with it while its kernel is still at work.
+async function prepare(model, raw = inflate(toBytes(model.get("data")))) {
   const meta = model.get("meta");
   const root = make("div", { className: "ax" });
   // Keys typed here are ours, not JupyterLab's. Notebook 7 asks the very element that has the focus.
   const keep = (node) => node.setAttribute("data-lm-suppress-shortcuts", "true");
   keep(root);
   root.addEventListener("focusin", (event) => keep(event.target));
-  el.append(root);
   const app = { model, root, grid: meta.grid, hover: null, figures: [], counts: [], waiting: 0, again: false, laidOut: 0 };
-  app.panels = await takePanels(model);
-  for (const panel of app.panels) panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
-  if (meta.grid) app.picture = await picture(toBytes(model.get("picture")));
-  app.state = { panel: named(app, model.get("block")) };
-  for (const name of TRAITS) app.state[name] = model.get(name);
-
+  app.panels = meta.panels.map(describePanel);
+  app.flow = app.panels.findIndex((panel) => panel.flow); // the rollout, for pictures only
+  app.state = {};
+  readTraits(app);
   layOut(app, meta.title);
   serve(app);
   attachKeys(app);
   makeControls(app);
-  const stops = [watch(app), listen(app)];
-  dress(app);
-  build(app);
+  fillPanels(app.panels, new Uint8Array(await raw));
+  if (meta.grid) app.picture = await picture(toBytes(model.get("picture")));
+  return app;
+}
+
+function show(app, model, el) {
+  app.model = model; // a notebook has another one for each view
+  readTraits(app); // a cell may have set some since
   app.controls();
-  paintAll(app);
+  el.append(app.root);
+  const stops = [watch(app), listen(app)];
+  if (app.root.clientWidth) {
+    build(app);
+    paintAll(app);
+  } else update(app, true); // notebooks put a view on the page only when it is made
   return () => {
     for (const stop of stops) stop();
     cancelAnimationFrame(app.waiting);
-    root.remove();
+    app.root.remove();
   };
 }
 
-function picture(bytes) {
-  const image = new Image();
-  image.src = URL.createObjectURL(new Blob([bytes], { type: "image/png" }));
-  return image.decode().then(() => image);
-}
+const picture = (bytes) => createImageBitmap(new Blob([bytes], { type: "image/png" }));
 
-export default { initialize, render };
+export { prepare, render };

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 import traitlets
 
 from . import inputs, page, static
-from .encode import pack, quantise, steps_per_thousandth
+from .encode import END, deflate, pack_weights, steps_per_thousandth
 from .inputs import Panel
 from .measures import rollout
 
@@ -48,11 +49,12 @@ class AttentionExplorer(anywidget.AnyWidget):
                 the selection; each is a trait that a cell can read, set and observe
     """
 
-    _esm = page.packed_module()
+    _esm = page.LOADER
     _css = HERE / "explorer.css"
     _ipython_display_ = None  # ipywidgets 7 would show the bare widget: use our bundle everywhere
 
     meta = traitlets.Dict().tag(sync=True)
+    code = traitlets.Bytes().tag(sync=True)  # explorer.js, packed
     data = traitlets.Bytes().tag(sync=True)
     picture = traitlets.Bytes().tag(sync=True)
 
@@ -97,31 +99,34 @@ class AttentionExplorer(anywidget.AnyWidget):
         grid = None
         if image is not None:
             grid = inputs.to_patch_grid(patch_grid, len(panels[0].keys))
-            if panels[0].weights.shape[-1] == panels[0].weights.shape[-2]:
-                flow = rollout(panels[0].weights)[:, None]  # (L, 1, N, N)
-                panels.append(Panel("rollout", flow.astype(np.float32), *_tokens(panels[0])))
+            if panels[0].keys == panels[0].queries:
+                flow = rollout(panels[0].weights)[:, None].astype(np.float32)  # (L, 1, N, N)
+                panels.append(Panel("rollout", flow, *_tokens(panels[0]), flow=True))
         elif patch_grid is not None:
             raise ValueError("patch_grid says how patches lie on a picture: pass image= too")
-        self._panels, self._grid, self._title = panels, grid, title or ""
+        inputs.check_together(panels)
+        self._panels, self._grid = panels, grid
+        self._title = "" if title is None else inputs.to_text(title)
         picture = b"" if image is None else inputs.to_picture(image)
         if threshold is None:  # weak lines hide strong ones, the more so the more keys there are
             threshold = min(0.05, max(0.005, round(1.5 / len(panels[0].keys), 3)))
-        meta, data = _encode(panels, self._own, grid, self._title)
         chosen = {
-            "view": view or ("image" if image is not None else "heatmap"),
+            "view": ("heatmap" if image is None else "image") if view is None else view,
             "block": panels[0].name if block is None else block,
             "layer": layer, "head": head, "token": token, "key": key, "threshold": threshold,
             "sort": sort, "all_heads": all_heads, "difference": difference,
         }  # fmt: skip
-        self._check(chosen)
-        super().__init__(meta=meta, data=data, picture=picture, **chosen)
+        chosen = self._checked(chosen)
+        meta = _describe(panels, self._own, grid, self._title)
+        data, code = _encode(panels), page.packed_code()
+        super().__init__(meta=meta, code=code, data=data, picture=picture, **chosen)
 
     # --- the selection: checked here, so that a wrong number is an error and no blank picture ---
 
-    def _check(self, chosen: Mapping[str, Any]) -> None:
+    def _checked(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            for name, value in chosen.items():
-                self._allowed(name, value, chosen.get("block"))
+            block = chosen["block"]
+            return {name: self._allowed(name, value, block) for name, value in chosen.items()}
         except traitlets.TraitError as error:
             raise ValueError(str(error)) from None
 
@@ -132,7 +137,7 @@ class AttentionExplorer(anywidget.AnyWidget):
             "sort": SORTS,
             "block": tuple(panels),
         }.get(name)
-        if choices is not None and value not in choices:
+        if choices is not None and not (isinstance(value, str) and value in choices):
             extra = " (image and words need image=)" if name == "view" and not self._grid else ""
             raise traitlets.TraitError(
                 f"{name} must be one of {', '.join(map(repr, choices))}{extra}, got {value!r}"
@@ -144,9 +149,13 @@ class AttentionExplorer(anywidget.AnyWidget):
             "token": len(panel.queries),
             "key": len(panel.keys),
         }.get(name)
-        if most is None or (value is None and name in ("token", "key")):
-            if name == "threshold" and not 0 <= value <= 1:
+        if name in ("all_heads", "difference") and not isinstance(value, bool):
+            raise traitlets.TraitError(f"{name} must be True or False, got {value!r}")
+        if name == "threshold":
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
                 raise traitlets.TraitError(f"threshold must lie between 0 and 1, got {value!r}")
+            return float(value)
+        if most is None or (value is None and name in ("token", "key")):
             return value
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise traitlets.TraitError(f"{name} must be a whole number, got {value!r}")
@@ -211,8 +220,10 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     @property
     def weights(self) -> np.ndarray:
-        """The weights of the first block as an array (L, H, M, N)."""
-        return self._panels[0].weights
+        """The weights of the first block as an array (L, H, M, N), to read."""
+        weights = self._panels[0].weights.view()
+        weights.flags.writeable = False  # the page has been told already
+        return weights
 
     def __repr__(self) -> str:
         layers, heads, rows, columns = self._panels[0].weights.shape
@@ -259,6 +270,9 @@ def _panels(weights: Any, queries: Any, keys: Any, mask: Any, gold: Any) -> list
     if not weights:
         raise ValueError("the weights are an empty dict: there must be a block")
     parts = (queries, keys, mask, gold)
+    for part in parts:
+        if isinstance(part, Mapping) and (unknown := set(part) - set(weights)):
+            raise ValueError(f"there is no block {unknown.pop()!r}; there are {list(weights)}")
     return [
         inputs.make_panel(str(name), block, *(inputs.by_block(part, name) for part in parts))
         for name, block in weights.items()
@@ -283,37 +297,40 @@ def _compared(compare: Any, own: list[Panel]) -> list[Panel]:
         copies = [inputs.make_panel(str(name), compare, *_tokens(first), first.mask, first.gold)]
     if not own[0].name:
         own[0].name = "this"
-    clash = {panel.name for panel in own} & {panel.name for panel in copies}
-    if clash:
-        raise ValueError(f"compare needs a name of its own, {clash.pop()!r} is taken")
+    for i, (mine, other) in enumerate(zip(own, copies)):
+        if mine.weights.shape == other.weights.shape and _tokens(mine) == _tokens(other):
+            mine.partner, other.partner = len(own) + i, i
     return copies
 
 
-def _encode(
+def _describe(
     panels: list[Panel], own: int, grid: tuple[int, int] | None, title: str
-) -> tuple[dict[str, Any], bytes]:
-    """The page's copy of the panels: a small description, and the weights as bytes."""
-    blob, described = bytearray(), []
+) -> dict[str, Any]:
+    """What the page is told of the panels, all but the weights."""
+    described = []
     for i, panel in enumerate(panels):
-        m = steps_per_thousandth(panel.weights.shape[-1])
-        steps = np.empty(panel.weights.shape, np.uint16)
-        for layer, into in zip(panel.weights, steps):  # by layer: fits caches
-            into[:] = quantise(layer, m)
-        packed = pack(steps)
         entry = {
-            "name": panel.name, "shape": list(panel.weights.shape), "m": m, "compared": i >= own,
-            "at": [len(blob), len(packed)], "queries": panel.queries,
-            "gold": [list(pair) for pair in panel.gold],
+            "name": panel.name, "shape": list(panel.weights.shape), "flow": panel.flow,
+            "compared": i >= own and not panel.flow, "partner": panel.partner,
+            "m": steps_per_thousandth(panel.weights.shape[-1]), "masked": panel.mask is not None,
+            "queries": panel.queries, "gold": [list(pair) for pair in panel.gold],
         }  # fmt: skip
-        blob += packed
         if panel.keys != panel.queries:
             entry["keys"] = panel.keys
-        if panel.mask is not None:
-            packed = pack(panel.mask.astype(np.uint16))
-            entry["mask"] = [len(blob), len(packed)]
-            blob += packed
         described.append(entry)
     meta: dict[str, Any] = {"title": title, "panels": described}
     if grid:
         meta["grid"] = list(grid)
-    return meta, bytes(blob)
+    return meta
+
+
+def _encode(panels: list[Panel]) -> bytes:
+    """The weights and masks of all panels as one stream."""
+    stream, large = [], []
+    for panel in panels:
+        plane, rest = pack_weights(panel.weights, steps_per_thousandth(panel.weights.shape[-1]))
+        stream.append(plane)
+        large.append(rest)
+        if panel.mask is not None:
+            stream.append(deflate(panel.mask.astype(np.uint8).tobytes()))
+    return b"".join([*stream, deflate(b"".join(large)), END])

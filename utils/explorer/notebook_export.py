@@ -1,9 +1,10 @@
-"""Live explorers in nbconvert's HTML, with no network.
+"""Live explorers in nbconvert's HTML, with no network: `make html`.
 
 nbconvert shows a widget whose state is stored in the notebook by loading scripts from a CDN: with
 no network the place stays empty.  This preprocessor puts the explorer's own page fragment there
-instead.  A widget whose state is not stored needs nothing: nbconvert shows its PNG.  nbconvert's
-own page drops a PNG's text alternative, so every PNG that has one gets it back here.
+instead.  Every other widget (sliders, quiz cells) would want a kernel, which a page does not have:
+the picture or the words stored beside it are shown.  nbconvert's own page drops a PNG's text
+alternative, so every PNG that has one gets it back here.
 
     python -m nbconvert --to html --execute notebook.ipynb \\
         --HTMLExporter.preprocessors=utils.explorer.notebook_export.EmbedExplorers
@@ -25,21 +26,19 @@ OURS = "utils.explorer.explorer.AttentionExplorer"
 
 
 class EmbedExplorers(Preprocessor):
-    """Replace each explorer whose state is stored by a fragment that needs nothing else."""
+    """Put a fragment that needs nothing else for each explorer, a picture for other widgets."""
 
     def preprocess(self, nb: Any, resources: dict) -> tuple[Any, dict]:
-        models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        widgets = nb.metadata.pop("widgets", {})  # with it, nbconvert asks the CDN for scripts
+        models = widgets.get(STATE, {}).get("state", {})
         for cell in nb.cells:
             for output in cell.get("outputs", []):
-                model = models.get(output.get("data", {}).get(VIEW, {}).get("model_id"))
+                view = output.get("data", {}).pop(VIEW, {})
+                model = models.get(view.get("model_id"))
                 if model and model["state"].get("_anywidget_id") == OURS:
-                    del output["data"][VIEW]
                     output["data"]["text/html"] = page.fragment(stored_state(model))
-                elif not model:
+                else:
                     keep_words(output)
-        outputs = (output for cell in nb.cells for output in cell.get("outputs", []))
-        if models and not any(VIEW in output.get("data", {}) for output in outputs):
-            del nb.metadata["widgets"]  # nothing is left that would need the CDN's scripts
         return nb, resources
 
 
@@ -56,6 +55,6 @@ def stored_state(model: dict[str, Any]) -> dict[str, Any]:
     """The traits of a stored widget, its binary ones put back in their places."""
     state = {name: value for name, value in model["state"].items() if not name.startswith("_")}
     for buffer in model.get("buffers", []):
-        if len(buffer["path"]) == 1:
+        if len(buffer["path"]) == 1 and buffer["path"] != ["code"]:  # a page has the code anyway
             state[buffer["path"][0]] = base64.b64decode(buffer["data"])
     return state

@@ -8,10 +8,12 @@ import json
 import uuid
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+EXPORT = "export { prepare, render };"  # the last line of explorer.js
 # A stand-in for the notebook's model: holds the selection, tells nobody.
 MODEL = """
 const state = STATE;
@@ -23,23 +25,62 @@ const model = {
 """
 
 
-# The widget's module as it travels: packed, it is a third of its size, and every widget sends it.
+# What the notebook loads first: small, so that it is there at once.  It unpacks explorer.js and the
+# weights side by side and makes all that needs no place on the page, while the kernel still draws
+# its picture; the first view takes that, others make their own.
+# A page that forbids `new Function` gets the code as a module, which takes 20 ms more.
 LOADER = """
-const bytes = Uint8Array.from(atob("CODE"), (c) => c.charCodeAt(0));
-const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-const code = new Blob([await new Response(text).text()], { type: "text/javascript" });
-const url = URL.createObjectURL(code);
-const { default: explorer } = await import(url);
-URL.revokeObjectURL(url);
-export default explorer;
+function inflate(bytes) {
+  const { readable, writable } = new DecompressionStream("deflate-raw"), pen = writable.getWriter();
+  for (const done of [pen.write(bytes), pen.close()]) done.catch(() => {}); // `readable` fails too
+  return new Response(readable);
+}
+async function load(model) {
+  const code = await inflate(model.get("code")).text();
+  try {
+    return new Function(`"use strict"; ${code}; return { prepare, render };`)();
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error;
+  }
+  const module = new Blob([code, "export { prepare, render };"], { type: "text/javascript" });
+  const url = URL.createObjectURL(module);
+  const explorer = await import(url);
+  URL.revokeObjectURL(url);
+  return explorer;
+}
+function begin(model) {
+  const explorer = load(model), raw = inflate(model.get("data")).arrayBuffer();
+  const prepared = explorer.then(({ prepare }) => prepare(model, raw));
+  for (const promise of [raw, prepared]) promise.catch(() => {}); // `render` complains
+  return { explorer, prepared };
+}
+const early = new WeakMap(); // by the bytes as they came: every view has a model object of its own
+export default {
+  initialize({ model }) {
+    const key = model.get("data");
+    early.set(key, begin(model));
+    setTimeout(() => early.delete(key), 10000); // no view came: let go of the memory
+  },
+  async render(context) {
+    const key = context.model.get("data"), begun = early.get(key) || begin(context.model);
+    early.delete(key);
+    return (await begun.explorer).render({ ...context, prepared: begun.prepared });
+  },
+};
 """
 
 
-def packed_module() -> str:
-    """explorer.js inside a module that unpacks it."""
-    coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
-    code = coder.compress((HERE / "explorer.js").read_bytes()) + coder.flush()
-    return LOADER.replace("CODE", base64.b64encode(code).decode())
+@lru_cache(maxsize=1)
+def code() -> str:
+    """explorer.js as a plain script; a page calls its `render`."""
+    return (HERE / "explorer.js").read_text(encoding="utf-8").replace(EXPORT, "")
+
+
+@lru_cache(maxsize=1)
+def packed_code() -> bytes:
+    """The code as it travels: a third of its size, and every widget sends it."""
+    coder = zlib.compressobj(6, zlib.DEFLATED, -15, 9)
+    return coder.compress(code().encode()) + coder.flush()
 
 
 def script_json(value: Any) -> str:
@@ -55,13 +96,11 @@ def fragment(state: Mapping[str, Any]) -> str:
         for name, value in state.items()
     }
     name = f"attention-{uuid.uuid4().hex[:12]}"
-    code = (HERE / "explorer.js").read_text(encoding="utf-8")
     css = (HERE / "explorer.css").read_text(encoding="utf-8")
-    code = code.replace("export default {", "const explorer = {")
     model = MODEL.replace("STATE", script_json(plain))
     return (
-        f'<div id="{name}"></div><style>{css}</style><script type="module">{code}{model}'
-        f'explorer.render({{ model, el: document.getElementById("{name}") }});</script>'
+        f'<div id="{name}"></div><style>{css}</style><script type="module">{code()}{model}'
+        f'render({{ model, el: document.getElementById("{name}") }});</script>'
     )
 
 

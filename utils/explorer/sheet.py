@@ -14,42 +14,85 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, features
 
+Image.preinit()  # loads Pillow's file formats: not only when a student waits for a picture
+
 # From nothing to everything: one hue that only gets darker, readable without colour vision too.
-# explorer.js draws with the same stops (its RAMP.light).
+# explorer.js draws with the same colours (its RAMP.light, SPLIT.light and HEAD_COLOURS).
 STOPS = ("#ffffff", "#dcebf5", "#a9cfe5", "#62a3cf", "#2b6fae", "#134583", "#0a2350")
+# For differences: orange = less, white = the same, blue = more.
+SPLIT = ("#7a2e04", "#d9772b", "#f6d3b3", "#ffffff", "#c3dcee", "#4a8fc4", "#0a2f63")
+HEAD_COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
+    "#6a51a3", "#8c6d31", "#17a2a2", "#b2182b", "#7f7f7f", "#66a61e",
+)  # fmt: skip
 INK, QUIET, RULE, ACCENT, LINE, GOLD = (
     "#1f2328", "#5b6570", "#c8ced4", "#c2410c", "#2b6fae", "#d97706",
 )  # fmt: skip
-OWN = "…⏎⇥␣∅"  # beyond Latin, DejaVu Sans has these: no need to look at other fonts
-FINE = 3  # curves are drawn three times as large and then shrunk, which smooths their edges
+OWN = "…⏎⇥␣∅−"  # beyond Latin, DejaVu Sans has these: no need to look at other fonts
+JOINERS = "\u200c\u200d"  # invisible, but letters take their shape from them, as in Persian
+FINE = 2  # curves are drawn twice as large and then shrunk, which smooths their edges
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
     return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
+@lru_cache(maxsize=32)
 def blend(start: str, end: str, count: int) -> np.ndarray:
     """``count`` colours from one to the other, (count, 3)."""
     return np.linspace(rgb(start), rgb(end), count).round().astype(np.uint8)
 
 
-@lru_cache(maxsize=1)
-def ramp() -> np.ndarray:
-    """256 colours for weights from 0 to 1, (256, 3)."""
-    at = np.linspace(0, 1, len(STOPS))
-    stops = np.array([rgb(stop) for stop in STOPS])
+@lru_cache(maxsize=2)
+def ramp(stops: tuple[str, ...] = STOPS) -> np.ndarray:
+    """256 colours from the first stop to the last, (256, 3)."""
+    at = np.linspace(0, 1, len(stops))
+    channels = np.array([rgb(stop) for stop in stops]).T
     levels = np.linspace(0, 1, 256)
-    return (
-        np.stack([np.interp(levels, at, stops[:, c]) for c in range(3)], 1).round().astype(np.uint8)
-    )
+    return np.stack([np.interp(levels, at, c) for c in channels], 1).round().astype(np.uint8)
 
 
-@lru_cache(maxsize=1)
-def palette() -> Image.Image:
+def shade(weights: np.ndarray, stops: tuple[str, ...] = STOPS, shades: int = 256) -> np.ndarray:
+    """Number of each weight's colour in ``ramp(stops)``; with SPLIT, weights are differences.
+
+    Colour follows √weight, so that small weights stay visible.
+    """
+    if stops is SPLIT:
+        level = 127.5 + 127.5 * np.sign(weights) * np.sqrt(np.abs(weights))
+        return np.rint(np.clip(level, 0, 255)).astype(np.uint8)
+    level = np.rint(np.sqrt(np.clip(weights, 0, 1)) * (shades - 1))
+    return np.rint(level * (255 / (shades - 1))).astype(np.uint8)
+
+
+def luminance(colours: np.ndarray) -> np.ndarray:
+    """How light colours (..., 3) are, 0 to 1, as the accessibility guidelines (WCAG) measure it."""
+    c = np.asarray(colours) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
+
+
+@lru_cache(maxsize=2)
+def inks(stops: tuple[str, ...] = STOPS) -> list[str]:
+    """For each colour of a ramp the ink that reads best on it: dark or white."""
+    light = luminance(ramp(stops)) + 0.05
+    dark_is_better = light / (luminance(rgb(INK)) + 0.05) >= 1.05 / light
+    return [INK if dark else "#ffffff" for dark in dark_is_better]
+
+
+@lru_cache(maxsize=3)
+def palette(kind: str) -> Image.Image:
     """The colours a sheet without a photograph needs: a byte a pixel makes a small file."""
+    shades = {
+        "weights": [ramp()[::2], blend("#ffffff", LINE, 32)],
+        "differences": [ramp(SPLIT)[::2], ramp()[::8]],
+        "heads": [blend("#ffffff", colour, 13)[1:] for colour in HEAD_COLOURS],
+    }[kind]
     shades = [
-        ramp()[::2], blend("#ffffff", INK, 40), blend("#ffffff", QUIET, 20),
-        blend("#ffffff", ACCENT, 20), blend("#ffffff", LINE, 32), blend(GOLD, "#ffffff", 8),
+        np.array([rgb("#ffffff")], np.uint8), *shades, blend("#ffffff", INK, 40),
+        blend("#ffffff", QUIET, 20), blend("#ffffff", ACCENT, 20), blend(GOLD, "#ffffff", 8),
         np.array([rgb(RULE)] * 8, np.uint8),
     ]  # fmt: skip
     image = Image.new("P", (1, 1))
@@ -58,8 +101,10 @@ def palette() -> Image.Image:
 
 
 @lru_cache(maxsize=64)
-def _font(path: str, index: int, size: int) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(path, size, index=index)
+def _font(path: str, index: int, size: int, latin: bool = False) -> ImageFont.FreeTypeFont:
+    # Latin letters need no shaping, and without it a label takes half the time.
+    engine = ImageFont.Layout.BASIC if latin else None
+    return ImageFont.truetype(path, size, index=index, layout_engine=engine)
 
 
 @lru_cache(maxsize=2)
@@ -91,58 +136,86 @@ def _other_fonts() -> list[tuple[str, int, frozenset[int]]]:
     return fonts
 
 
+@lru_cache(maxsize=1)
+def _shapes() -> bool:
+    """Can this Pillow join letters, and write from right to left?"""
+    return features.check("raqm")
+
+
 @lru_cache(maxsize=4096)
 def _font_for(text: str) -> tuple[str, int] | None:
     """A font that has every letter of ``text``; None if there is none here."""
     right_to_left = any("\u0590" <= letter <= "\u08ff" for letter in text)
-    if right_to_left and not features.check("raqm"):
+    if right_to_left and not _shapes():
         return None  # without shaping the letters would stand apart and backwards
-    needed = {ord(letter) for letter in text}
+    needed = {ord(letter) for letter in text if letter not in JOINERS}
     for path, index, letters in _other_fonts():
         if needed <= letters:
             return path, index
     return None
 
 
-class Sheet:
-    """A white page of a given size."""
+@lru_cache(maxsize=4096)
+def _dressed(text: str, size: int, bold: bool) -> tuple[str, ImageFont.FreeTypeFont]:
+    """The text as it can be written here, and the font for it."""
+    if all(letter < "\u0250" or letter in OWN for letter in text):
+        return text, _font(_own_font(bold), 0, size, True)
+    found = _font_for(text)
+    if found is None:  # say which letters they are, rather than draw boxes
+        text = " ".join(f"U+{ord(letter):04X}" for letter in text[:4])
+        return text, _font(_own_font(bold), 0, max(6, size - 3), True)
+    if not _shapes():  # then joiners have no use, and would be boxes
+        text = text.translate(dict.fromkeys(map(ord, JOINERS)))
+    return text, _font(*found, size)
 
-    def __init__(self, width: float, height: float) -> None:
+
+@lru_cache(maxsize=4096)
+def _wide(text: str, size: int, bold: bool) -> float:
+    text, font = _dressed(text, size, bold)
+    return font.getlength(text)
+
+
+class Sheet:
+    """A white page of a given size; ``kind`` says which colours it needs, see `palette`."""
+
+    def __init__(self, width: float, height: float, kind: str = "weights") -> None:
         self.width, self.height = int(np.ceil(width)), int(np.ceil(height))
         self.image = Image.new("RGB", (self.width, self.height), "white")
         self.pen = ImageDraw.Draw(self.image)
-        self.photographs = False
-
-    def _dress(self, text: str, size: int, bold: bool) -> tuple[str, ImageFont.FreeTypeFont]:
-        if all(letter < "\u0250" or letter in OWN for letter in text):
-            return text, _font(_own_font(bold), 0, size)
-        found = _font_for(text)
-        if found is None:  # say which letters they are, rather than draw boxes
-            text = " ".join(f"U+{ord(letter):04X}" for letter in text[:4])
-            return text, _font(_own_font(bold), 0, max(6, size - 3))
-        return text, _font(*found, size)
+        self.kind, self.photographs = kind, False
 
     def wide(self, text: str, size: int = 12, bold: bool = False) -> float:
         """Pixels that a text takes."""
-        text, font = self._dress(text, size, bold)
-        return font.getlength(text)
+        return _wide(text, size, bold)
+
+    def short(self, text: str, size: int, room: float) -> str:
+        """The text, cut with … if it takes more than ``room`` pixels."""
+        if self.wide(text, size) <= room:
+            return text
+        while text and self.wide(text + "…", size) > room:
+            text = text[:-1]
+        return text + "…"
 
     def text(
         self, x: float, y: float, text: str, size: int = 12, colour: str = INK,
         anchor: str = "lm", bold: bool = False,
     ) -> None:  # fmt: skip
         """One line; ``anchor`` as in Pillow: l, m or r across, then m for the middle."""
-        text, font = self._dress(text, size, bold)
+        text, font = _dressed(text, size, bold)
         self.pen.text((x, y), text, font=font, fill=colour, anchor=anchor)
 
-    def upward(self, x: float, y: float, text: str, size: int = 12, colour: str = INK) -> None:
-        """One line that starts at (x, y) and runs up the page."""
-        text, font = self._dress(text, size, False)
-        stamp = Image.new("L", (int(font.getlength(text)) + 2, size + 6), 0)
-        ImageDraw.Draw(stamp).text((0, stamp.height / 2), text, font=font, fill=255, anchor="lm")
+    def upward(
+        self, places: list[float], y: float, texts: list[str], size: int = 12, colour: str = INK
+    ) -> None:
+        """Lines that start at height y, each at its own place across, and run up the page."""
+        dressed = [_dressed(text, size, False) for text in texts]
+        tall = max(int(font.getlength(text)) for text, font in dressed) + 2
+        stamp = Image.new("L", (tall, self.width), 0)  # all of them lying down, then turned
+        pen = ImageDraw.Draw(stamp)
+        for x, (text, font) in zip(places, dressed):
+            pen.text((0, x), text, font=font, fill=255, anchor="lm")
         stamp = stamp.transpose(Image.Transpose.ROTATE_90)
-        place = (round(x - stamp.width / 2), round(y - stamp.height))
-        self.image.paste(Image.new("RGB", stamp.size, colour), place, stamp)
+        self.image.paste(rgb(colour), (0, round(y) - tall), stamp)
 
     def frame(
         self, x: float, y: float, wide: float, tall: float, colour: str = RULE, line: int = 1
@@ -155,12 +228,11 @@ class Sheet:
         )
 
     def map(
-        self, x: float, y: float, wide: float, tall: float, weights: np.ndarray, shades: int = 256
-    ) -> None:
-        """Weights (M, N) as coloured cells.  Colour follows √weight: small weights stay visible."""
-        level = np.rint(np.sqrt(np.clip(weights, 0, 1)) * (shades - 1))
-        shade = np.rint(level * (255 / (shades - 1))).astype(np.uint8)
-        cells = Image.fromarray(ramp()[shade])
+        self, x: float, y: float, wide: float, tall: float, weights: np.ndarray,
+        stops: tuple[str, ...] = STOPS, shades: int = 256,
+    ) -> None:  # fmt: skip
+        """Weights (M, N), or with ``stops=SPLIT`` differences, as coloured cells."""
+        cells = Image.fromarray(ramp(stops)[shade(weights, stops, shades)])
         size = (max(1, round(wide)), max(1, round(tall)))
         self.image.paste(cells.resize(size, Image.Resampling.NEAREST), (round(x), round(y)))
 
@@ -185,32 +257,57 @@ class Sheet:
 
     def curves(
         self, x: float, y: float, wide: float, tall: float,
-        links: list[tuple[float, float, float]],
+        links: list[tuple[float, float, float, str]], thick: float,
+        gold: list[tuple[float, float]],
     ) -> None:  # fmt: skip
-        """Gentle curves from left to right: (height at the left, height at the right, weight)."""
+        """Gentle curves from left to right: (height at the left, at the right, weight, colour).
+
+        A curve of weight 1 is ``thick`` pixels thick; over them all go dashed ones in gold.
+        """
         big = Image.new("RGB", (round(wide) * FINE, round(tall) * FINE), "white")
         pen = ImageDraw.Draw(big)
-        t = np.linspace(0, 1, 33)
-        along, down = 1.5 * t - 1.5 * t**2 + t**3, t * t * (3 - 2 * t)
-        shades = blend("#ffffff", LINE, 101)
-        for start, end, weight in sorted(links, key=lambda link: link[2]):
-            points = np.stack([along * big.width, (start + (end - start) * down) * FINE], 1)
+        t = np.linspace(0, 1, 21)
+        across, down = (1.5 * t - 1.5 * t**2 + t**3) * big.width, t * t * (3 - 2 * t)
+        slope = np.gradient(down, across)
+        for start, end, weight, line in sorted(links, key=lambda link: link[2]):
+            fall = (end - start) * FINE
+            middle = start * FINE + fall * down
+            # A band whose thickness is measured across the curve, however steep it is.
+            half = max(0.5, weight * thick / 2 * FINE) * np.hypot(1, fall * slope)
+            above, below = (np.stack([across, middle + side], 1) for side in (-half, half))
+            shades = blend("#ffffff", line, 101)
             colour = tuple(int(c) for c in shades[min(100, int(35 + 65 * weight**0.5))])
-            pen.line(
-                [tuple(point) for point in points.tolist()], colour,
-                max(1, round(weight * 8 * FINE)), joint="curve",
-            )  # fmt: skip
+            pen.polygon(np.concatenate([above, below[::-1]]).ravel().tolist(), colour)
+        for start, end in gold:
+            middle = (start + (end - start) * down) * FINE
+            way = np.append(0, np.hypot(np.diff(across), np.diff(middle)).cumsum())
+            ends = np.linspace(0, way[-1], 2 * max(1, round(way[-1] / (8 * FINE))) + 1)
+            points = np.stack([np.interp(ends, way, at) for at in (across, middle)], 1).tolist()
+            for i in range(0, len(points) - 1, 2):
+                pen.line((*points[i], *points[i + 1]), GOLD, round(1.5 * FINE))
         self.image.paste(big.reduce(FINE), (round(x), round(y)))
+
+    def swatch(self, x: float, y: float, kind: str, colour: str) -> None:
+        """A small sample for a legend, 12 pixels wide: "fill", "frame", "dash" or "hatch"."""
+        if kind == "hatch":
+            self.hatch(x, y - 6, 12, np.array([[False]]))
+        elif kind == "frame":
+            self.frame(x, y - 6, 12, 12, colour, 2)
+        elif kind == "dash":
+            for i in (0, 7):
+                self.pen.line((x + i, y, x + i + 4, y), colour, 2)
+        else:
+            self.pen.rectangle((x, y - 4, x + 11, y + 4), colour)
 
     def png(self) -> bytes:
         buffer = io.BytesIO()
         image = self.image
         if not self.photographs:
-            small = image.quantize(palette=palette(), dither=Image.Dither.NONE)
+            small = image.quantize(palette=palette(self.kind), dither=Image.Dither.NONE)
             # Pillow finds a colour that is near, not the nearest; paper must be white.
             red, green, blue = (np.asarray(band) for band in image.split())
             numbers = np.where(red & green & blue == 255, np.uint8(0), np.asarray(small))
             image = Image.fromarray(numbers)
             image.putpalette(small.getpalette())
-        image.save(buffer, "PNG")
+        image.save(buffer, "PNG", compress_level=3)  # a tenth larger than 6, in half the time
         return buffer.getvalue()

@@ -104,7 +104,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         heading = f"<b>{html.escape(self.id)}</b> {html.escape(self.title)}"
         if self.mistake:
-            heading += f" <code>{html.escape(self.mistake)}</code>"
+            heading += f" <small>(mistake: <code>{html.escape(self.mistake)}</code>)</small>"
         asked = as_html(self.asked) if self.asked else ""
         body = "".join(as_html(line) for line in self._lines())
         return asked + box(str(self.status), heading, body)

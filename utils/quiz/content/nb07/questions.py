@@ -165,7 +165,7 @@ QUESTIONS = (
                 "replaces-residual",
             ),
             yes(
-                "A path without any norm runs from top to bottom, and gradients keep their size",
+                "Gradients find a way from top to bottom that passes no norm",
                 "In post-norm every layer's norm stands in the way of what comes back.",
             ),
         ),

@@ -89,6 +89,6 @@ def parameters(r: random.Random) -> tuple[str, Option, list[Option]]:
 
 
 GENERATED = (
-    Generated(id="G08-1", title="Tokens of an image", see="08, section 1", make=tokens),
+    Generated(id="G08-1", title="Tokens of an image", see="08, section 3", make=tokens),
     Generated(id="G08-2", title="Numbers to learn", see="08, section 2", make=parameters),
 )

@@ -8,7 +8,7 @@ QUESTIONS = (
     Question(
         id="Q08-1",
         title="How many tokens",
-        see="08, section 1",
+        see="08, section 3",
         text="An image of 224 × 224 pixels, patches of 16 × 16 pixels, one class token. How many "
         "tokens does the encoder read?",
         options=(

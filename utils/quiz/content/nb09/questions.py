@@ -63,8 +63,8 @@ QUESTIONS = (
         id="Q09-3",
         title="What changes with the word",
         see="09, section 5",
-        text=r"$c_t = \sum_{i,j} a_{t,i,j}\, z_{i,j}$. What on the right-hand side changes from "
-        "word to word?",
+        text="The context is a weighted sum over all cells, c = Σ a · z. What on the right-hand "
+        "side changes from word to word?",
         options=(
             yes(
                 "Only the weights a",

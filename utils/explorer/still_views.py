@@ -1,0 +1,242 @@
+"""The still picture of a heatmap and of lines; the page draws the same, see explorer.js."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import selection
+from .selection import label
+from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, SPLIT, STOPS, Sheet, inks, shade
+
+if TYPE_CHECKING:
+    from .explorer import AttentionExplorer
+    from .inputs import Panel
+
+MOST_LINES = 150  # in the still picture: more would only be a blot
+ACROSS = 158  # pixels from the queries to the keys
+WIDEST = 240  # pixels of a name beside lines
+ROWS = "rows: queries (who looks) · columns: keys (what is looked at)"
+
+Sample = tuple[str, str, str]  # an entry of a legend: kind of swatch, its colour, what it means
+
+
+def signed(gap: float, decimals: int = 2) -> str:
+    """A difference with its sign, unless it rounds to nothing."""
+    text = f"{abs(gap):.{decimals}f}"
+    return text if not float(text) else ("+" if gap > 0 else "−") + text
+
+
+def open_sheet(
+    explorer: AttentionExplorer, width: float, height: float, foot: str,
+    legend: list[Sample] = (), kind: str = "weights",
+) -> tuple[Sheet, float]:  # fmt: skip
+    """A sheet with the title above, legend and ``foot`` below, and where the rest may begin."""
+    ruler, title = Sheet(1, 1), label(explorer._title, 60) if explorer._title else ""
+    top = 30 if title else 0
+    width = max(width, ruler.wide(foot, 11) + 24, ruler.wide(title, 15, bold=True) + 24)
+    spots, x, line = [], 12.0, 0
+    for _, _, text in legend:
+        wide = 18 + ruler.wide(text, 11)
+        if x > 12 and x + wide > width - 12:
+            x, line = 12.0, line + 1
+        spots.append((x, line))
+        x += wide + 16
+        width = max(width, wide + 24)
+    count = line + 1 if legend else 0
+    sheet = Sheet(width, height + top + 18 * count, kind)
+    sheet.text(12, 19, title, 15, bold=True)
+    sheet.text(12, sheet.height - 15, foot, 11, QUIET)
+    for (x, line), (sample, colour, text) in zip(spots, legend):
+        y = sheet.height - 15 - 18 * (count - line)
+        sheet.swatch(x, y, sample, colour)
+        sheet.text(x + 18, y, text, 11, QUIET)
+    return sheet, top
+
+
+def heading(explorer: AttentionExplorer, panel: Panel) -> str:
+    parts = selection.name(explorer, panel), selection.place(explorer, panel)
+    return ": ".join(part for part in parts if part)
+
+
+def _named(count: int, every: int, at: int | None) -> list[int]:
+    """Tokens that are named: every so many, and the marked one instead of those it would touch."""
+    if at is None or every == 1:
+        return list(range(0, count, every))
+    return [i for i in range(count) if i == at or (i % every == 0 and abs(i - at) >= every)]
+
+
+# --- heatmap
+
+
+def heatmaps(explorer: AttentionExplorer) -> Sheet:
+    panels = selection.shown(explorer)
+    room = 440 if len(panels) == 1 else 320
+    ruler = Sheet(1, 1)
+    layout, x = [], 8.0
+    for panel in panels:
+        cell = max(1.0, min(38.0, room / max(panel.weights.shape[-2:])))
+        cell = float(int(cell)) if cell >= 3 else cell
+        size = round(max(9, min(13, cell * 0.7)))
+        queries = max(ruler.wide(label(token), size) for token in panel.queries)
+        keys = queries
+        if panel.keys != panel.queries:
+            keys = max(ruler.wide(label(token), size) for token in panel.keys)
+        left = 12 + queries
+        upright = keys <= cell - 3
+        wide = max(
+            left + cell * len(panel.keys) + 20,
+            ruler.wide(heading(explorer, panel), 13, bold=True) + 24,
+        )
+        layout.append((panel, cell, size, x, left, upright, 20 if upright else keys + 10))
+        x += wide
+    above = 30 + max(entry[-1] for entry in layout)
+    tall = max(cell * len(panel.queries) for panel, cell, *_ in layout)
+    minus = any(selection.subtracted(explorer, panel) for panel in panels)
+    legend: list[Sample] = []
+    if minus:
+        legend += [("fill", SPLIT[5], "more here"), ("fill", SPLIT[1], "less here")]
+    if any(panel.mask is not None and not panel.mask.all() for panel in panels):
+        legend.append(("hatch", QUIET, "masked: may not look"))
+    if any(panel.gold for panel in panels):
+        legend.append(("frame", GOLD, "gold link"))
+    size = (x + 8, above + tall + 36)
+    sheet, top = open_sheet(explorer, *size, ROWS, legend, "differences" if minus else "weights")
+    for panel, cell, size, x, left, upright, _ in layout:
+        sheet.text(x + 4, top + 15, heading(explorer, panel), 13, bold=True)
+        _one_heatmap(sheet, explorer, panel, cell, size, x + left, top + above, upright)
+    return sheet
+
+
+def _one_heatmap(
+    sheet: Sheet, explorer: AttentionExplorer, panel: Panel, cell: float, size: int,
+    x: float, y: float, upright: bool,
+) -> None:  # fmt: skip
+    matrix, (token, key) = selection.values(explorer, panel), selection.marked(explorer, panel)
+    minus = selection.subtracted(explorer, panel) is not None
+    rows, columns = matrix.shape
+    stops = SPLIT if minus else STOPS
+    sheet.map(x, y, cell * columns, cell * rows, matrix, stops=stops)
+    if panel.mask is not None:
+        sheet.hatch(x, y, cell, panel.mask)
+    sheet.frame(x - 1, y - 1, cell * columns + 2, cell * rows + 2)
+    every = max(1, int(np.ceil((size + 2) / cell)))
+    for row in _named(rows, every, token):
+        at, ink = (x - 6, y + (row + 0.5) * cell), ACCENT if row == token else INK
+        sheet.text(*at, label(panel.queries[row]), size, ink, "rm")
+    named = _named(columns, every, key)
+    for ink, some in ((INK, [k for k in named if k != key]), (ACCENT, [key])):
+        if not some or some == [None]:
+            continue
+        middles, names = [x + (k + 0.5) * cell for k in some], [label(panel.keys[k]) for k in some]
+        if upright:
+            for middle, text in zip(middles, names):
+                sheet.text(middle, y - 10, text, size, ink, "mm")
+        else:
+            sheet.upward(middles, y - 5, names, size, ink)
+    if cell >= (34 if minus else 30):
+        _numbers(sheet, matrix, panel.mask, stops, cell, x, y)
+    for row, column in panel.gold:
+        sheet.frame(x + column * cell, y + row * cell, cell, cell, GOLD, 2)
+    line = 2 if cell >= 8 else 1  # a thick one would cover what it marks
+    if key is not None:
+        sheet.frame(x + key * cell - 1, y - 2, cell + 2, cell * rows + 4, ACCENT, line)
+    if token is not None:
+        sheet.frame(x - 2, y + token * cell - 1, cell * columns + 4, cell + 2, ACCENT, line)
+
+
+def _numbers(
+    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray | None, stops: tuple[str, ...],
+    cell: float, x: float, y: float,
+) -> None:  # fmt: skip
+    """Each weight in its cell, in the ink that reads best there."""
+    ink, shades = inks(stops), shade(matrix, stops).tolist()
+    for row, weights in enumerate(matrix.tolist()):
+        for column, weight in enumerate(weights):
+            if mask is None or mask[row, column]:
+                text = signed(weight) if stops is SPLIT else f"{weight:.2f}"
+                at = (x + (column + 0.5) * cell, y + (row + 0.5) * cell)
+                sheet.text(*at, text, 10, ink[shades[row][column]], "mm")
+
+
+# --- lines
+
+
+def lines(explorer: AttentionExplorer) -> Sheet:
+    panels = selection.shown(explorer)
+    longest = max(max(panel.weights.shape[-2:]) for panel in panels)
+    step = max(4.0, min(24.0, 640 / longest))
+    size, every = max(9, round(min(13, step * 0.8))), max(1, int(np.ceil(9 / step)))
+    ruler = Sheet(1, 1)
+    layout, x = [], 0.0
+    for panel in panels:
+        links, note = _links(explorer, panel, step)
+        sides = []
+        for tokens, at in zip((panel.queries, panel.keys), selection.marked(explorer, panel)):
+            named = _named(len(tokens), every, at)
+            sides.append({i: ruler.short(label(tokens[i]), size, WIDEST) for i in named})
+        least = ruler.wide("queries look", 11)
+        left, right = (max(least, *(ruler.wide(t, size) for t in s.values())) for s in sides)
+        words = (ruler.wide(heading(explorer, panel), 13, bold=True), ruler.wide(note, 11))
+        layout.append((panel, links, note, sides, x, x + 12 + left))
+        x += max(12 + left + 6 + ACROSS + 6 + right + 12, *(wide + 24 for wide in words))
+    legend: list[Sample] = []
+    if selection.every_head(explorer):
+        heads = max(panel.weights.shape[1] for panel in panels)
+        legend += [("fill", HEAD_COLOURS[h % 12], f"head {h}") for h in range(heads)]
+    if any(panel.gold for panel in panels):
+        legend.append(("dash", GOLD, "gold link"))
+    kind = "heads" if selection.every_head(explorer) else "weights"
+    sheet, top = open_sheet(explorer, x, 60 + step * longest + 36, "", legend, kind)
+    for panel, links, note, sides, x, left in layout:
+        y, right = top + 58, left + 12 + ACROSS
+        sheet.text(x + 12, top + 16, heading(explorer, panel), 13, bold=True)
+        sheet.text(left, top + 42, "queries look", 11, QUIET, "rm")
+        sheet.text(right, top + 42, "at keys", 11, QUIET)
+        sheet.curves(left + 6, y, ACROSS, step * longest, *links)
+        for at, anchor, side, chosen in zip(
+            (left, right), ("rm", "lm"), sides, selection.marked(explorer, panel)
+        ):
+            for i, text in side.items():
+                ink = ACCENT if i == chosen else INK
+                sheet.text(at, y + (i + 0.5) * step, text, size, ink, anchor)
+        sheet.text(x + 12, sheet.height - 15, note, 11, QUIET)
+    return sheet
+
+
+def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tuple, str]:
+    """What `Sheet.curves` shall draw of a panel, and how much of all there is that is."""
+    layer, head = selection.layer_and_head(explorer, panel)
+    token, key = selection.marked(explorer, panel)
+    heads = range(panel.weights.shape[1]) if selection.every_head(explorer) else [head]
+    weights = panel.weights[layer, list(heads)]  # (H or 1, M, N)
+    asked = np.ones(weights.shape[1:], bool)
+    if token is not None:  # a chosen token: its own lines only
+        asked &= (np.arange(len(panel.queries)) == token)[:, None]
+    elif key is not None:
+        asked &= np.arange(len(panel.keys)) == key
+    lines = asked & (weights >= explorer.threshold) & (weights > 0)
+    count, cells = int(lines.sum()), int(asked.sum()) * len(heads)
+    strongest = np.argsort(np.where(lines, -weights, 1), axis=None, kind="stable")
+    drawn = strongest[: min(MOST_LINES, count)]
+    links = []
+    for i, q, k in zip(*(at.tolist() for at in np.unravel_index(drawn, weights.shape))):
+        # The heads of a layer run side by side, else the last would hide the others.
+        shift = ((i - (len(heads) - 1) / 2) / len(heads) * 0.8 + 0.5) * step
+        colour = HEAD_COLOURS[i % 12] if selection.every_head(explorer) else LINE
+        links.append((q * step + shift, k * step + shift, float(weights[i, q, k]), colour))
+    thick = max(2.0, min(8.0, 1.6 * step / len(heads)))
+    gold = [((q + 0.5) * step, (k + 0.5) * step) for q, k in panel.gold if asked[q, k]]
+    return (links, thick, gold), _how_many(len(links), count, cells, explorer.threshold)
+
+
+def _how_many(drawn: int, lines: int, cells: int, threshold: float) -> str:
+    """Of these cells so many are lines, and so many of them are drawn."""
+    hidden = cells - lines
+    words = f"{lines:,} of {cells:,} line{'s' if cells != 1 else ''} drawn"
+    if drawn < lines:
+        words = f"the {drawn:,} strongest of {lines:,} lines"
+    under = f"under {round(threshold, 3):g}" if threshold else "of 0"
+    rest = f"1 weight {under} is" if hidden == 1 else f"{hidden:,} weights {under} are"
+    return f"{words}; {rest} hidden"
