@@ -36,7 +36,7 @@ OURS_CLICK = """
     const box = canvas.getBoundingClientRect();
     const clientX = box.left + 28 + (i * 5 % 12 + 0.5) * (box.width - 30) / 12;
     const clientY = box.top + 22 + (i * 7 % 12 + 0.5) * (box.height - 24) / 12;
-    canvas.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true, clientX, clientY}));
+    canvas.dispatchEvent(new MouseEvent("click", {bubbles: true, clientX, clientY}));
 """
 OURS_LAYER = """
     const select = document.querySelectorAll('.ax-pick select')[0];

@@ -181,7 +181,8 @@ def test_footnote_counts_what_is_asked_for(written):
     explorer = AttentionExplorer(np.tile(row, (12, 1)), WORDS, view="lines", token=8)
     assert foot(written(explorer)[1]) == "4 of 12 lines drawn; 8 weights under 0.05 are hidden"
     explorer.threshold = 0.0  # a weight of 0 is no line even then
-    assert foot(written(explorer)[1]) == "7 of 12 lines drawn; 5 weights of 0 are hidden"
+    foot_at_0 = "7 of 12 lines drawn; 5 weights under 0.0005 are hidden"
+    assert foot(written(explorer)[1]) == foot_at_0
     explorer.token, explorer.key, explorer.threshold = None, 3, 0.05
     assert foot(written(explorer)[1]) == "12 of 12 lines drawn; 0 weights under 0.05 are hidden"
     one = AttentionExplorer([[0.99, 0.01]], ["a"], ["b", "c"], view="lines")

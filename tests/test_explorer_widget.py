@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import traitlets
 from PIL import Image
 
@@ -45,6 +46,18 @@ def test_selection_is_checked(explorer):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             AttentionExplorer(softmax(2, 3, 4, 4), TOKENS, **{name: value})
     assert (explorer.layer, explorer.head) == (1, 2)
+
+
+def test_numbers_of_numpy_and_torch_choose_too(explorer):
+    explorer.head = torch.tensor([0.1, 0.9]).argmax()
+    explorer.layer, explorer.threshold = np.int64(1), np.float32(0.5)
+    explorer.token = np.array(1)
+    chosen = [explorer.layer, explorer.head, explorer.token, explorer.threshold]
+    assert chosen == [1, 1, 1, 0.5]
+    assert {type(number) for number in chosen} == {int, float}
+    for wrong in ("1", 1.0, np.array([1]), torch.tensor(0.5)):
+        with pytest.raises(traitlets.TraitError, match="head must be a whole number"):
+            explorer.head = wrong
 
 
 def test_a_choice_in_the_page_arrives(explorer):
@@ -105,12 +118,33 @@ def test_rollout_is_for_patches_that_look_at_patches():
         ({"threshold": True}, "threshold must lie between 0 and 1, got True"),
         ({"all_heads": "yes"}, "all_heads must be True or False, got 'yes'"),
         ({"view": 0}, "view must be one of .*, got 0"),
+        ({"block": ["a"]}, r"block must be one of 'a', got \['a'\]"),
         ({"mask": {"b": np.ones((4, 4), bool)}}, "there is no block 'b'; there are .'a'."),
     ],
 )
 def test_odd_options_are_told(option, words):
     with pytest.raises(ValueError, match=words):
         AttentionExplorer({"a": softmax(4, 4)}, TOKENS, **option)
+
+
+def test_rollout_is_a_name_that_pictures_take():
+    blocks, words = {"rollout": softmax(5, 5)}, list("abcde")
+    with pytest.raises(ValueError, match="adds a block of the name 'rollout'"):
+        AttentionExplorer(blocks, words, image=np.zeros((4, 4)), patch_grid=(2, 2))
+
+
+def test_a_thin_picture_has_a_still_picture_too():
+    for shape in ((2, 512), (512, 2)):
+        explorer = AttentionExplorer.vit(softmax(1, 2, 5, 5), np.zeros(shape))
+        assert "image/png" in explorer._repr_mimebundle_()[0]
+
+
+def test_names_can_be_sent_whatever_they_hold():
+    odd, weights = "\ud800", softmax(2, 2)
+    explorer = AttentionExplorer({odd: weights}, ["a", "b"])
+    other = AttentionExplorer(weights, ["a", "b"], compare={odd: weights})
+    for one in (explorer, other):
+        assert json.dumps(one.meta, ensure_ascii=False).encode()
 
 
 def test_weights_are_for_reading(explorer, tmp_path):
@@ -231,6 +265,16 @@ def test_entropy_and_distance_of_known_heads():
     previous = np.eye(8, k=-1)
     previous[0, 0] = 1
     assert head_distance(previous) == pytest.approx(7 / 8)
+
+
+def test_measures_take_what_the_explorer_takes():
+    weights = softmax(2, 3, 6, 6)
+    tensor = torch.tensor(weights, requires_grad=True)
+    for measure in (head_entropy, head_distance, rollout):
+        exact = measure(weights.astype(float))
+        for same in (weights, tensor, weights.tolist()):
+            assert np.allclose(measure(same), exact, atol=1e-5)
+        assert np.allclose(measure(tensor.bfloat16()), exact, atol=0.05)
 
 
 def test_rollout_by_hand():

@@ -38,15 +38,15 @@ function fillPanels(panels, raw) {
   let at = 0, next = 0;
   for (const { L, H, M, N, masked } of panels) next += L * H * M * N + (masked ? M * N : 0);
   for (const panel of panels) {
-    const { L, H, M, N } = panel, steps = (panel.steps = new Uint16Array(L * H * M * N));
-    for (let i = 0; i < steps.length; i++) {
-      if (raw[at + i] < 255) steps[i] = raw[at + i];
-      else { steps[i] = raw[next] | (raw[next + 1] << 8); next += 2; }
+    const { L, H, M, N } = panel, plane = raw.subarray(at, (at += L * H * M * N));
+    const steps = (panel.steps = new Uint16Array(plane)); // copied and searched natively: a loop takes four times as long
+    for (let i = plane.indexOf(255); i >= 0; i = plane.indexOf(255, i + 1)) {
+      steps[i] = raw[next] | (raw[next + 1] << 8);
+      next += 2;
     }
-    at += steps.length;
-    panel.mask = panel.masked ? raw.slice(at, at + M * N) : null;
-    if (panel.masked) at += M * N;
+    panel.mask = panel.masked ? raw.slice(at, (at += M * N)) : null;
   }
+  if (next !== raw.length) throw new Error(`expected ${number(next)} bytes of weights, got ${number(raw.length)}`);
 }
 
 // A step is an odd part of a thousandth: rounding to thousandths is exact, see encode.py.
@@ -97,8 +97,9 @@ function themeOf() {
 
 // A token as one line: what cannot be seen is made visible, what is too long is cut.
 function label(token, longest = 40) {
-  const text = token.replace(/\r\n?|\n/g, "⏎").replace(/\t/g, "⇥").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "·");
-  if (!text.trim()) return text.length ? "␣".repeat(Math.min(3, text.length)) : "∅";
+  // All that leaves no ink becomes a dot, but for joiners, from which letters take their shape: as in selection.py.
+  const text = token.replace(/\r\n?|\n/g, "⏎").replace(/\t/g, "⇥").replace(/(?![ \u200c\u200d])[\p{C}\p{Z}]/gu, "·");
+  if (!/[^ \u200c\u200d]/.test(text)) return "␣".repeat(Math.min(3, text.length)) || "∅";
   const letters = [...text.slice(0, 2 * longest)];
   return letters.length > longest || text.length > 2 * longest ? letters.slice(0, longest - 1).join("") + "…" : text;
 }
@@ -113,8 +114,9 @@ function make(tag, properties = {}, ...children) {
   node.append(...children);
   return node;
 }
-const word = (token) => make("bdi", { className: "ax-word" }, label(token, 60));
+const word = (token, longest = 60) => make("bdi", { className: "ax-word" }, label(token, longest));
 const number = (value) => value.toLocaleString("en-US");
+const plainKey = (event) => !(event.ctrlKey || event.metaKey || event.altKey) || event.getModifierState("AltGraph"); // the rest are the browser's
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 // Of these heads the one in which q looks at k the most.
@@ -317,8 +319,7 @@ function heatmap(app, index, room) {
   };
   const place = (q, k) => ({ x: left + ((k ?? 0) + 0.5) * cell, y: above + ((q ?? 0) + 0.5) * cell });
   app.cells(node, () => index, hit, place, (move) => {
-    const s = app.state, here = app.panels[s.panel].tokens === panel.tokens; // else its numbers mean other words
-    const q = here ? s.token ?? 0 : 0, k = here ? s.key ?? 0 : 0;
+    const s = app.state, at = app.chosen(index), q = at.q ?? 0, k = at.k ?? 0;
     const first = s.token == null || s.key == null || s.panel !== index;
     if (move === "Home") return { token: q, key: 0 };
     if (move === "End") return { token: q, key: N - 1 };
@@ -466,7 +467,7 @@ function lines(app, index, room) {
 
   function paint() {
     const s = app.state, mark = app.mark(index), c = app.colours;
-    const limit = Math.max(1, Math.round(s.threshold * panel.top * 1e6) / 1e6); // a weight of 0 is no line
+    const limit = Math.max(1, Math.round(s.threshold * panel.top * 1e6) / 1e6); // less than a step is no line
     const heads = s.all_heads ? [...Array(panel.H).keys()] : [panel.at(s).head], count = heads.length;
     const one = mark.q != null || mark.k != null; // a chosen token: its own lines only
     const rangeQ = mark.q != null ? [mark.q, mark.q + 1] : [0, M];
@@ -501,7 +502,7 @@ function lines(app, index, room) {
     const link = (q, k) => {
       const head = loudest(panel, s.layer, heads, q, k);
       const weight = panel.weight(s.layer, head, q, k), told = Math.round(weight * panel.top) >= limit;
-      return { weight, told, colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)" };
+      return { weight, told, name: s.all_heads ? `h${head} ` : "", colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)" };
     };
     marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => link(q, mark.k) : null);
     marks(keys, mark.k, mark.q != null ? (k) => link(mark.q, k) : null);
@@ -517,14 +518,14 @@ function lines(app, index, room) {
     const side = list === queries ? 0 : 1;
     if (chosen == null && !linkOf && !dressed[side]) return;
     dressed[side] = chosen != null || linkOf;
-    const items = list.children;
+    const items = list.children, selected = app.chosen(index)[side ? "k" : "q"];
     for (let i = 0; i < items.length; i++) {
-      const item = items[i], is = i === chosen, { weight, told, colour } = linkOf ? linkOf(i) : {};
+      const item = items[i], is = i === chosen, { weight, told, colour, name } = linkOf ? linkOf(i) : {};
       item.classList.toggle("ax-chosen", is);
-      item.setAttribute("aria-selected", is);
+      item.setAttribute("aria-selected", i === selected); // what is pointed at is not chosen yet
       const glow = told ? `color-mix(in srgb, ${colour} ${Math.round(Math.sqrt(weight) * 55)}%, transparent)` : "";
       if (item.style.background !== glow) item.style.background = glow;
-      const text = told && step >= 12 ? threeDecimals(weight) : "";
+      const text = told && step >= 12 ? name + threeDecimals(weight) : "";
       if (item.lastChild.textContent !== text) item.lastChild.textContent = text;
     }
     const stop = chosen ?? [...items].findIndex((item) => item.tabIndex === 0);
@@ -541,28 +542,11 @@ function lines(app, index, room) {
 
 // ---------------------------------------------------------------- all heads
 
-function measures(panel) { // computed once, when heads are first sorted
-  if (panel.measured) return panel.measured;
-  const { L, H, M, N, steps, top } = panel;
-  const logs = Float64Array.from({ length: top + 1 }, (_, i) => (i ? i * Math.log2(i) : 0));
-  const entropy = new Float64Array(L * H), distance = new Float64Array(L * H);
-  for (let i = 0, at = 0; i < L * H; i++) for (let q = 0; q < M; q++) {
-    let sum = 0, e = 0, d = 0; // divided by the row's own sum, so that rounding does not add up
-    for (let k = 0; k < N; k++, at++) {
-      const v = steps[at];
-      if (v) { sum += v; e += logs[v]; d += v * Math.abs(q - k); }
-    }
-    if (!sum) continue; // masked everywhere
-    entropy[i] += (Math.log2(sum) - e / sum) / M;
-    distance[i] += d / sum / M;
-  }
-  return (panel.measured = { entropy, distance });
-}
-
 // Scroll a box until a piece of it is in its middle, if it cannot be seen.
-function reveal(box, { top, bottom }) {
+function reveal(box, { top, bottom, left, right }) {
   const seen = box.getBoundingClientRect();
   if (top < seen.top || bottom > seen.bottom) box.scrollTop += (top + bottom - seen.top - seen.bottom) / 2;
+  if (left < seen.left || right > seen.right) box.scrollLeft += (left + right - seen.left - seen.right) / 2;
 }
 
 function headGrid(app, index, room) {
@@ -578,7 +562,7 @@ function headGrid(app, index, room) {
   const pen = fit(canvas, wide, tall), ratio = canvas.width / wide, dots = Math.round(side * ratio);
   const order = [...Array(L * H).keys()];
   if (sorted) {
-    const by = measures(panel)[app.state.sort];
+    const by = panel.measures[app.state.sort];
     order.sort((a, b) => by[a] - by[b] || a - b);
   }
   const place = new Int32Array(L * H);
@@ -643,12 +627,13 @@ function headGrid(app, index, room) {
   }
 
   const choose = (i) => app.set({ layer: Math.floor(order[i] / H), head: order[i] % H, panel: index });
-  canvas.addEventListener("pointerdown", (event) => {
+  canvas.addEventListener("click", (event) => {
     const column = Math.floor((event.offsetX - left) / (side + gap)), row = Math.floor((event.offsetY - above) / (side + gap + below));
     const i = row * columns + column;
     if (column >= 0 && column < columns && row >= 0 && i < L * H) choose(i);
   });
   canvas.addEventListener("keydown", (event) => {
+    if (!plainKey(event)) return;
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
     const { layer, head } = panel.at(app.state), now = place[layer * H + head];
     if (event.key === "Enter") app.set({ view: "heatmap" });
@@ -695,24 +680,24 @@ function outline(pen, app, patch, width, height, colour) {
 // One small picture with a name under it, as a button.
 function thumbnail(side, ratio, press) {
   const canvas = make("canvas"), name = make("bdi", { className: "ax-word" }), most = make("small");
-  const pen = fit(canvas, side, Math.round(side * ratio));
+  const tall = Math.max(1, Math.round(side * ratio)), pen = fit(canvas, side, tall);
   const node = make("button", { type: "button", className: "ax-thumb", onclick: press }, canvas, name, most);
-  return { node, canvas, pen, name, most, side, tall: Math.round(side * ratio) };
+  return { node, canvas, pen, name, most, side, tall };
 }
 
 function imageView(app, room) {
   const panel = app.panels[0], [rows, columns] = app.grid, extra = panel.N - rows * columns;
   const looksAtItself = panel.keys === panel.queries, { flow } = app;
   const aspect = app.picture.height / app.picture.width;
-  const wide = Math.round(Math.min(room, 400)), tall = Math.round(wide * aspect);
+  const wide = Math.round(Math.min(room, 400)), tall = Math.max(1, Math.round(wide * aspect));
   const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "picture under attention");
   const pen = fit(canvas, wide, tall);
-  const query = () => (app.panels[app.state.panel].tokens === panel.tokens ? app.state.token ?? 0 : 0);
+  const query = () => app.chosen(0).q ?? 0;
   const chips = make("div", { className: "ax-chips" });
   const free = looksAtItself ? extra : panel.M;
-  for (let q = 0; q < free; q++) chips.append(make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ token: q, key: null }) }, make("bdi", {}, label(panel.queries[q]))));
+  for (let q = 0; q < free; q++) chips.append(make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ token: q, key: null, panel: app.focus() }) }, make("bdi", {}, label(panel.queries[q]))));
   const small = [...Array(panel.H).keys()].map((head) => thumbnail(84, aspect, () => app.set({ head, panel: 0 })));
   const roll = flow < 0 ? null : thumbnail(84, aspect, () => app.set({ panel: flow }));
   const caption = make("div", { className: "ax-axes" });
@@ -767,7 +752,7 @@ function wordsView(app, room) {
       const most = veil(item.pen, app, panel, panel.start(s.layer, s.head) + q * panel.N, item.side, item.tall);
       item.name.textContent = label(panel.queries[q], 18);
       item.most.textContent = threeDecimals(most);
-      item.node.setAttribute("aria-pressed", q === s.token && app.panels[s.panel].tokens === panel.tokens);
+      item.node.setAttribute("aria-pressed", q === app.chosen(0).q);
     });
   }
   const gallery = make("div", { className: "ax-gallery" }, ...items.map((item) => item.node));
@@ -800,7 +785,7 @@ function layOut(app, text) {
   sentence.setAttribute("aria-live", "polite");
   const note = make("div", { className: "ax-note" });
   const tip = make("div", { className: "ax-tip", hidden: true });
-  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and keyboard shortcuts"), make("p", {}, SHORTCUTS), make("div", { className: "ax-scroll", tabIndex: 0 }));
+  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and keyboard shortcuts"), make("p", {}, SHORTCUTS), make("div", { className: "ax-scroll", tabIndex: 0, role: "region", "aria-label": "The weights as a table" }));
   app.root.append(title, bar, stage, sentence, note, table, tip);
   table.addEventListener("toggle", () => fillTable(app));
   app.parts = { bar, stage, sentence, note, tip, table };
@@ -809,10 +794,10 @@ function layOut(app, text) {
 // What painters ask of the explorer.
 function serve(app) {
   const { state } = app;
-  app.mark = (index) => { // the row and column to highlight in one panel
-    const at = app.hover || { panel: state.panel, q: state.token, k: state.key };
-    return app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null };
-  };
+  // The row and column of one panel that are meant: a number means the words of its own panel, and no other's.
+  const meant = (index, at) => (app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null });
+  app.chosen = (index) => meant(index, { panel: state.panel, q: state.token, k: state.key });
+  app.mark = (index) => (app.hover ? meant(index, app.hover) : app.chosen(index)); // to highlight
   app.partner = (index) => { // whose weights are subtracted
     const { partner, compared } = app.panels[index];
     return state.difference && state.view === "heatmap" && partner != null && !compared ? app.panels[partner] : null;
@@ -854,7 +839,7 @@ function overCell(app, index, at, place, canvas) {
   if (at && at.q != null && at.k != null) {
     const panel = app.panels[index], where = place(at.q, at.k);
     const other = app.partner(index);
-    tip.replaceChildren(word(panel.queries[at.q]), " → ", word(panel.keys[at.k]), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
+    tip.replaceChildren(word(panel.queries[at.q], 16), " → ", word(panel.keys[at.k], 16), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
       ...(other ? [` (${signed(difference(panel, other, state, at.q, at.k))})`] : []));
     tip.hidden = false;
     const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
@@ -874,7 +859,7 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     if (at?.q !== app.hover?.q || at?.k !== app.hover?.k || app.hover?.panel !== panelOf()) overCell(app, panelOf(), at, place, canvas);
   });
   canvas.addEventListener("pointerleave", () => overCell(app, panelOf(), null));
-  canvas.addEventListener("pointerdown", (event) => {
+  canvas.addEventListener("click", (event) => {
     const at = hit(event.offsetX, event.offsetY);
     if (!at) return;
     if (clicked) app.hover = null; // another token looks now
@@ -882,13 +867,15 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
   });
   canvas.addEventListener("keydown", (event) => {
-    if (!moves[event.key]) return;
+    if (!moves[event.key] || !plainKey(event)) return;
     const next = moved(moves[event.key]);
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
     app.hover = null;
     app.set({ panel: panelOf(), ...next });
+    const box = canvas.closest(".ax-figure"), corner = canvas.getBoundingClientRect(), { x, y } = place(next.token, next.key);
+    if (box) reveal(box, new DOMRect(corner.x + x - 12, corner.y + y - 12, 24, 24));
   });
 }
 
@@ -912,6 +899,7 @@ function attachTokens(app, list, index, side) {
   list.addEventListener("focusin", (event) => { if (!app.placing && event.target.matches(":focus-visible")) show(at(number(event))); });
   list.addEventListener("focusout", () => { if (app.hover) show(null); });
   list.addEventListener("keydown", (event) => {
+    if (!plainKey(event)) return;
     const i = number(event), last = items.length - 1;
     const to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: last }[event.key];
     const across = { ArrowLeft: "queries", ArrowRight: "keys" }[event.key];
@@ -932,6 +920,7 @@ function attachTokens(app, list, index, side) {
 function attachKeys(app) {
   const { state } = app;
   app.root.addEventListener("keydown", (event) => {
+    if (!plainKey(event)) return;
     const typing = event.target.matches(`select, input[type=range]${event.key.startsWith("Page") ? ", .ax-scroll" : ""}`);
     const turn = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] }[event.key];
     if (event.key === "Escape" && state.token == null && state.key == null) app.root.parentElement?.closest("[tabindex]")?.focus();
@@ -985,7 +974,7 @@ function makeControls(app) {
     slider.max = Math.max(slider.max, state.threshold); // a cell may set more
     slider.value = state.threshold;
     headPick.node.hidden = heads < 2 || (state.view === "lines" && state.all_heads);
-    shownAt.textContent = String(+state.threshold.toFixed(3));
+    shownAt.textContent = String(+state.threshold.toFixed(state.threshold < 0.001 ? 5 : 3));
     allHeads.input.checked = state.all_heads;
     difference.input.checked = state.difference;
     sortPick.hidden = state.view !== "heads" || layers * heads < 2;
@@ -1021,14 +1010,16 @@ function build(app) {
 }
 
 function legend(app) {
-  const { state } = app;
-  if (state.view === "lines" && state.all_heads) {
+  const { state } = app, sample = (kind, text) => make("span", { className: "ax-key" }, make("i", { className: `ax-key-${kind}` }), text);
+  const gold = app.panels.some((p) => p.gold.length) ? [sample(state.view === "lines" ? "dash" : "gold", "gold link")] : [];
+  if (state.view === "lines" && !state.all_heads) return gold.length ? [make("div", { className: "ax-legend" }, ...gold)] : null;
+  if (state.view === "lines") {
     const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((h) => {
       const chip = make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) }, make("i"), `head ${h}`);
       chip.firstChild.style.background = HEAD_COLOURS[h % 12];
       return chip;
     });
-    return [make("div", { className: "ax-legend ax-chips" }, ...chips)];
+    return [make("div", { className: "ax-legend ax-chips" }, ...chips, ...gold)];
   }
   if (!["heatmap", "heads"].includes(state.view)) return null;
   const split = state.difference && app.comparable && state.view === "heatmap";
@@ -1041,10 +1032,8 @@ function legend(app) {
     mark.style.left = `${at}%`;
     return mark;
   }));
-  const extras = [];
-  if (app.panels.some((p) => p.mask)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-mask" }), "masked: may not look"));
-  if (app.panels.some((p) => p.gold.length)) extras.push(make("span", { className: "ax-key" }, make("i", { className: "ax-key-gold" }), "gold link"));
-  return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...extras)];
+  const masked = app.panels.some((p) => p.mask) ? [sample("mask", "masked: may not look")] : [];
+  return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...masked, ...gold)];
 }
 
 // The sentence and the note under the picture.
@@ -1091,7 +1080,9 @@ function speak(app) {
   const notes = [];
   if (state.view === "lines") {
     const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), most = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
-    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${number(most - drawn)} ${most - drawn === 1 ? "weight" : "weights"} ${state.threshold ? `under ${+state.threshold.toFixed(3)}` : "of 0"} ${most - drawn === 1 ? "is" : "are"} hidden.`);
+    const hidden = most - drawn, least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top)); // less than a step is no line
+    const under = `under ${+least.toFixed(least < 0.001 ? 5 : 3)}`;
+    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`} hidden.`);
   } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
   else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
   if (panel.gold.length && !all) {
@@ -1101,15 +1092,15 @@ function speak(app) {
     notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
   }
   if (state.sort !== "layer" && state.view === "heads") {
-    const m = measures(panel), i = panel.at(state).layer * panel.H + heads[0];
-    notes.push(`This head: entropy about ${m.entropy[i].toFixed(1)} bits, mean distance about ${m.distance[i].toFixed(1)} tokens.`);
+    const { entropy, distance } = panel.measures, i = panel.at(state).layer * panel.H + heads[0];
+    notes.push(`This head: entropy ${entropy[i].toFixed(2)} bits, mean distance ${distance[i].toFixed(1)} tokens.`);
   }
   note.textContent = notes.join(" ");
 }
 
 function fillTable(app) { // only when it is open and would say something else: a reader keeps the place
   const { state: s } = app, { table } = app.parts, index = app.focus(), panel = app.panels[index], { layer, head } = panel.at(s);
-  const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [Math.min(s.token ?? 0, panel.M - 1)];
+  const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [app.chosen(index).q ?? 0];
   const says = [index, layer, head, ...rows].join();
   if (!table.open || app.tabled === says) return;
   app.tabled = says;

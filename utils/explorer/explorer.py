@@ -21,7 +21,7 @@ import traitlets
 from . import inputs, page, static
 from .encode import END, deflate, pack_weights, steps_per_thousandth
 from .inputs import Panel
-from .measures import rollout
+from .measures import rollout, sort_keys
 
 HERE = Path(__file__).parent
 VIEWS = ("heatmap", "lines", "heads", "image", "words")
@@ -60,11 +60,12 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     view = traitlets.Unicode("heatmap").tag(sync=True)
     block = traitlets.Unicode("").tag(sync=True)
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
-    token = traitlets.Int(None, allow_none=True).tag(sync=True)
-    key = traitlets.Int(None, allow_none=True).tag(sync=True)
-    threshold = traitlets.Float(0.05).tag(sync=True)
+    # Numbers are checked in `_allowed`, which takes those of numpy and torch too.
+    layer = traitlets.Any(0).tag(sync=True)
+    head = traitlets.Any(0).tag(sync=True)
+    token = traitlets.Any(None, allow_none=True).tag(sync=True)
+    key = traitlets.Any(None, allow_none=True).tag(sync=True)
+    threshold = traitlets.Any(0.05).tag(sync=True)
     sort = traitlets.Unicode("layer").tag(sync=True)
     all_heads = traitlets.Bool(False).tag(sync=True)
     difference = traitlets.Bool(False).tag(sync=True)
@@ -100,6 +101,11 @@ class AttentionExplorer(anywidget.AnyWidget):
         if image is not None:
             grid = inputs.to_patch_grid(patch_grid, len(panels[0].keys))
             if panels[0].keys == panels[0].queries:
+                if any(panel.name == "rollout" for panel in panels):
+                    raise ValueError(
+                        "with image= the explorer adds a block of the name 'rollout': call your "
+                        "own something else"
+                    )
                 flow = rollout(panels[0].weights)[:, None].astype(np.float32)  # (L, 1, N, N)
                 panels.append(Panel("rollout", flow, *_tokens(panels[0]), flow=True))
         elif patch_grid is not None:
@@ -125,12 +131,14 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     def _checked(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            block = chosen["block"]
+            block = self._allowed("block", chosen["block"], "")
             return {name: self._allowed(name, value, block) for name, value in chosen.items()}
         except traitlets.TraitError as error:
             raise ValueError(str(error)) from None
 
     def _allowed(self, name: str, value: Any, block: str | None = None) -> Any:
+        if getattr(value, "ndim", None) == 0:  # a number of numpy or torch: tensor.argmax(), say
+            value = value.item()
         panels = {panel.name: panel for panel in self._panels}
         choices: Any = {
             "view": VIEWS if self._grid else VIEWS[:3],
@@ -274,7 +282,9 @@ def _panels(weights: Any, queries: Any, keys: Any, mask: Any, gold: Any) -> list
         if isinstance(part, Mapping) and (unknown := set(part) - set(weights)):
             raise ValueError(f"there is no block {unknown.pop()!r}; there are {list(weights)}")
     return [
-        inputs.make_panel(str(name), block, *(inputs.by_block(part, name) for part in parts))
+        inputs.make_panel(
+            inputs.to_text(name), block, *(inputs.by_block(part, name) for part in parts)
+        )
         for name, block in weights.items()
     ]
 
@@ -286,15 +296,16 @@ def _compared(compare: Any, own: list[Panel]) -> list[Panel]:
         if len(compare) != 1:
             raise ValueError(f"compare takes one named entry, got {len(compare)}")
         ((name, compare),) = compare.items()
+    name = inputs.to_text(name)
     if isinstance(compare, AttentionExplorer):
         theirs = compare._panels[: compare._own]
-        named = [f"{name}: {p.name}" if p.name else str(name) for p in theirs]
+        named = [f"{name}: {p.name}" if p.name else name for p in theirs]
         copies = [Panel(n, p.weights, *_tokens(p), p.mask, p.gold) for n, p in zip(named, theirs)]
     else:
         if len(own) > 1:
             raise ValueError("to compare several blocks, pass another AttentionExplorer")
         first = own[0]
-        copies = [inputs.make_panel(str(name), compare, *_tokens(first), first.mask, first.gold)]
+        copies = [inputs.make_panel(name, compare, *_tokens(first), first.mask, first.gold)]
     if not own[0].name:
         own[0].name = "this"
     for i, (mine, other) in enumerate(zip(own, copies)):
@@ -317,6 +328,8 @@ def _describe(
         }  # fmt: skip
         if panel.keys != panel.queries:
             entry["keys"] = panel.keys
+        if not panel.flow:
+            entry["measures"] = sort_keys(panel.weights)
         described.append(entry)
     meta: dict[str, Any] = {"title": title, "panels": described}
     if grid:

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from . import selection
-from .measures import head_distance, head_entropy
+from .measures import sort_keys
 from .selection import label
 from .sheet import ACCENT, QUIET, RULE, Sheet
 from .still_views import heading, open_sheet
@@ -69,8 +69,7 @@ def _order(explorer: AttentionExplorer, panel: Panel, fit: int) -> tuple[list[in
     layers, heads = panel.weights.shape[:2]
     if explorer.sort == "layer":
         return list(range(layers * heads)), heads
-    measure = {"entropy": head_entropy, "distance": head_distance}[explorer.sort]
-    order = np.argsort(measure(panel.weights), axis=None, kind="stable")
+    order = np.argsort(sort_keys(panel.weights)[explorer.sort], kind="stable")
     return order.tolist(), min(fit, layers * heads)
 
 
@@ -106,7 +105,7 @@ def pictures(explorer: AttentionExplorer) -> Sheet:
     columns = min(6, len(maps))
     rows = -(-len(maps) // columns)
     side = 120
-    tall = round(side * picture.shape[0] / picture.shape[1])
+    tall = max(1, round(side * picture.shape[0] / picture.shape[1]))
     least = Sheet(1, 1).wide(words, 13, bold=True) + 24
     size = (max(least, 24 + columns * (side + 10)), 32 + rows * (tall + 30) + 28)
     foot = "bright: looked at; the number is the brightest patch's weight"

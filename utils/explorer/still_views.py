@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import selection
+from .encode import quantise, steps_per_thousandth
 from .selection import label
 from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, SPLIT, STOPS, Sheet, inks, shade
 
@@ -216,7 +217,10 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
         asked &= (np.arange(len(panel.queries)) == token)[:, None]
     elif key is not None:
         asked &= np.arange(len(panel.keys)) == key
-    lines = asked & (weights >= explorer.threshold) & (weights > 0)
+    # As on the page: what is drawn is the weight in whole steps, and less than one is no line.
+    top = 1000 * steps_per_thousandth(len(panel.keys))
+    steps = quantise(weights, top // 1000)
+    lines = asked & (steps >= max(1, round(explorer.threshold * top, 6)))
     count, cells = int(lines.sum()), int(asked.sum()) * len(heads)
     strongest = np.argsort(np.where(lines, -weights, 1), axis=None, kind="stable")
     drawn = strongest[: min(MOST_LINES, count)]
@@ -228,15 +232,16 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
         links.append((q * step + shift, k * step + shift, float(weights[i, q, k]), colour))
     thick = max(2.0, min(8.0, 1.6 * step / len(heads)))
     gold = [((q + 0.5) * step, (k + 0.5) * step) for q, k in panel.gold if asked[q, k]]
-    return (links, thick, gold), _how_many(len(links), count, cells, explorer.threshold)
+    least = max(explorer.threshold, 0.5 / top)
+    return (links, thick, gold), _how_many(len(links), count, cells, least)
 
 
-def _how_many(drawn: int, lines: int, cells: int, threshold: float) -> str:
+def _how_many(drawn: int, lines: int, cells: int, least: float) -> str:
     """Of these cells so many are lines, and so many of them are drawn."""
     hidden = cells - lines
     words = f"{lines:,} of {cells:,} line{'s' if cells != 1 else ''} drawn"
     if drawn < lines:
         words = f"the {drawn:,} strongest of {lines:,} lines"
-    under = f"under {round(threshold, 3):g}" if threshold else "of 0"
+    under = "under " + f"{least:.{3 if least >= 0.001 else 5}f}".rstrip("0").rstrip(".")
     rest = f"1 weight {under} is" if hidden == 1 else f"{hidden:,} weights {under} are"
     return f"{words}; {rest} hidden"
