@@ -1,7 +1,8 @@
 // The attention explorer in the page: one file, no library, no network, nothing to build.
 //
 // It reads like this: bytes → weights, colours, words, then one painter for each view (heatmap,
-// lines, heads, image, words), then the controls and words, and at the end `prepare` and `show`, which put them together.
+// lines, heads, image, words), then the controls and words, and at the end `prepare` and `show`,
+// which put them together.
 // Everywhere: q = query = row, k = key = column.
 
 // ---------------------------------------------------------------- bytes → weights
@@ -26,7 +27,8 @@ function describePanel(entry) {
   panel.shade = Uint8Array.from({ length: panel.top + 1 }, (_, i) => Math.sqrt(i / panel.top) * 255 + 0.5);
   panel.goldSet = new Set(entry.gold.map(([q, k]) => q * N + k));
   panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
-  panel.at = (s) => ({ layer: Math.min(s.layer, L - 1), head: Math.min(s.head, H - 1) }); // blocks may differ in size
+  // Blocks may differ in size.
+  panel.at = (s) => ({ layer: Math.min(s.layer, L - 1), head: Math.min(s.head, H - 1) });
   panel.start = (layer, head) => (Math.min(layer, L - 1) * H + Math.min(head, H - 1)) * M * N;
   panel.weight = (layer, head, q, k) => panel.steps[panel.start(layer, head) + q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
@@ -39,14 +41,17 @@ function fillPanels(panels, raw) {
   for (const { L, H, M, N, masked } of panels) next += L * H * M * N + (masked ? M * N : 0);
   for (const panel of panels) {
     const { L, H, M, N } = panel, plane = raw.subarray(at, (at += L * H * M * N));
-    const steps = (panel.steps = new Uint16Array(plane)); // copied and searched natively: a loop takes four times as long
+    // Copied and searched natively: a loop takes four times as long.
+    const steps = (panel.steps = new Uint16Array(plane));
     for (let i = plane.indexOf(255); i >= 0; i = plane.indexOf(255, i + 1)) {
       steps[i] = raw[next] | (raw[next + 1] << 8);
       next += 2;
     }
     panel.mask = panel.masked ? raw.slice(at, (at += M * N)) : null;
   }
-  if (next !== raw.length) throw new Error(`expected ${number(next)} bytes of weights, got ${number(raw.length)}`);
+  if (next !== raw.length) {
+    throw new Error(`expected ${number(next)} bytes of weights, got ${number(raw.length)}`);
+  }
 }
 
 // A step is an odd part of a thousandth: rounding to thousandths is exact, see encode.py.
@@ -80,7 +85,9 @@ function table256(stops) {
   }
   return colours;
 }
-const TABLES = Object.fromEntries(["light", "dark"].map((t) => [t, { ramp: table256(RAMP[t]), split: table256(SPLIT[t]) }]));
+const TABLES = Object.fromEntries(
+  ["light", "dark"].map((t) => [t, { ramp: table256(RAMP[t]), split: table256(SPLIT[t]) }]),
+);
 
 function themeOf() {
   const { body, documentElement: html } = document;
@@ -97,11 +104,17 @@ function themeOf() {
 
 // A token as one line: what cannot be seen is made visible, what is too long is cut.
 function label(token, longest = 40) {
-  // All that leaves no ink becomes a dot, but for joiners, from which letters take their shape: as in selection.py.
-  const text = token.replace(/\r\n?|\n/g, "⏎").replace(/\t/g, "⇥").replace(/(?![ \u200c\u200d])[\p{C}\p{Z}]/gu, "·");
+  // All that leaves no ink becomes a dot, but for joiners, from which letters take their shape:
+  // as in selection.py.
+  const text = token
+    .replace(/\r\n?|\n/g, "⏎")
+    .replace(/\t/g, "⇥")
+    .replace(/(?![ \u200c\u200d])[\p{C}\p{Z}]/gu, "·");
   if (!/[^ \u200c\u200d]/.test(text)) return "␣".repeat(Math.min(3, text.length)) || "∅";
   const letters = [...text.slice(0, 2 * longest)];
-  return letters.length > longest || text.length > 2 * longest ? letters.slice(0, longest - 1).join("") + "…" : text;
+  return letters.length > longest || text.length > 2 * longest
+    ? letters.slice(0, longest - 1).join("") + "…"
+    : text;
 }
 
 // A small builder: tag, properties, children. Children that are strings become text, never HTML.
@@ -116,13 +129,17 @@ function make(tag, properties = {}, ...children) {
 }
 const word = (token, longest = 60) => make("bdi", { className: "ax-word" }, label(token, longest));
 const number = (value) => value.toLocaleString("en-US");
-const plainKey = (event) => !(event.ctrlKey || event.metaKey || event.altKey) || event.getModifierState("AltGraph"); // the rest are the browser's
+// The rest are the browser's.
+const plainKey = (event) =>
+  !(event.ctrlKey || event.metaKey || event.altKey) || event.getModifierState("AltGraph");
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 // Of these heads the one in which q looks at k the most.
 function loudest(panel, layer, heads, q, k) {
   let best = heads[0];
-  for (const head of heads) if (panel.weight(layer, head, q, k) > panel.weight(layer, best, q, k)) best = head;
+  for (const head of heads) {
+    if (panel.weight(layer, head, q, k) > panel.weight(layer, best, q, k)) best = head;
+  }
   return best;
 }
 
@@ -130,7 +147,9 @@ function loudest(panel, layer, heads, q, k) {
 function strongest(panel, layer, heads, q, k) {
   let best = null, next = null;
   for (let i = 0; i < (q == null ? panel.M : panel.N); i++) {
-    const from = q ?? i, to = k ?? i, head = loudest(panel, layer, heads, from, to), weight = panel.weight(layer, head, from, to);
+    const from = q ?? i, to = k ?? i;
+    const head = loudest(panel, layer, heads, from, to);
+    const weight = panel.weight(layer, head, from, to);
     if (!best || weight > best.weight) [best, next] = [{ q: from, k: to, head, weight }, best];
     else if (!next || weight > next.weight) next = { q: from, k: to, head, weight };
   }
@@ -152,11 +171,14 @@ function fit(canvas, width, height) {
 
 // Where a node lies, in pixels; what is null stays as it is.
 function put(node, left, top, width, height) {
-  for (const [name, value] of Object.entries({ left, top, width, height })) if (value != null) node.style[name] = `${value}px`;
+  for (const [name, value] of Object.entries({ left, top, width, height })) {
+    if (value != null) node.style[name] = `${value}px`;
+  }
 }
 
 const scratch = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
-const FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "Noto Sans Arabic", sans-serif';
+const FONT =
+  'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "Noto Sans Arabic", sans-serif';
 
 function shorten(pen, text, room) {
   if (pen.measureText(text).width <= room) return text;
@@ -182,7 +204,8 @@ function heatmap(app, index, room) {
   const wanted = clamp(Math.min((room - (narrow ? 70 : 96)) / N, 600 / M), 1, largest);
   const size = clamp(wanted * 0.62, 9, 13);
   probe.font = `${size}px ${FONT}`;
-  const width = (tokens) => Math.max(...tokens.map((t) => Math.min(most, probe.measureText(label(t, 24)).width)));
+  const width = (tokens) =>
+    Math.max(...tokens.map((t) => Math.min(most, probe.measureText(label(t, 24)).width)));
   const left = Math.ceil(Math.min(width(panel.queries), narrow ? 90 : most)) + 14;
   const cell = (() => {
     const free = clamp(Math.min((room - left - 8) / N, 600 / M), 1, largest);
@@ -198,12 +221,24 @@ function heatmap(app, index, room) {
 
   const map = scratch(N, M), row = make("i"), column = make("i"), chosen = make("i");
   const spare = Math.ceil(size / 2); // a name may be taller than its row
-  const beside = make("canvas"), top = make("canvas"), penBeside = fit(beside, left, spare + tall - above), penTop = fit(top, wide, above);
+  const beside = make("canvas"), top = make("canvas");
+  const penBeside = fit(beside, left, spare + tall - above), penTop = fit(top, wide, above);
   penBeside.translate(0, spare);
   // Hatching, numbers and gold need fine lines over the map.
-  const fine = panel.mask || panel.gold.length || cell >= 34 ? make("canvas") : null, pen = fine && fit(fine, cell * N, cell * M);
+  const fine = panel.mask || panel.gold.length || cell >= 34 ? make("canvas") : null;
+  const pen = fine && fit(fine, cell * N, cell * M);
   map.className = "ax-cells";
-  const node = make("div", { tabIndex: 0, className: "ax-canvas ax-map" }, map, beside, top, ...(fine ? [fine] : []), row, column, chosen);
+  const node = make(
+    "div",
+    { tabIndex: 0, className: "ax-canvas ax-map" },
+    map,
+    beside,
+    top,
+    ...(fine ? [fine] : []),
+    row,
+    column,
+    chosen,
+  );
   node.setAttribute("role", "application");
   node.setAttribute("aria-roledescription", "attention heatmap");
   node.dataset.grid = [left, above, cell]; // where the cells lie, for tests
@@ -233,7 +268,12 @@ function heatmap(app, index, room) {
     map.getContext("2d").putImageData(pixels, 0, 0);
     if (fine) overlay(s);
     const { layer, head } = panel.at(s);
-    node.setAttribute("aria-label", `Heatmap${panel.name ? ` of ${panel.name}` : ""}, layer ${layer}, head ${head}, ${M} queries by ${N} keys. Arrow keys move over the cells, Escape lets go.`);
+    node.setAttribute(
+      "aria-label",
+      `Heatmap${
+        panel.name ? ` of ${panel.name}` : ""
+      }, layer ${layer}, head ${head}, ${M} queries by ${N} keys. Arrow keys move over the cells, Escape lets go.`,
+    );
   }
 
   function overlay(s) {
@@ -244,7 +284,9 @@ function heatmap(app, index, room) {
     pen.strokeStyle = c.gold;
     pen.lineWidth = clamp(cell / 8, 1, 3);
     const inset = pen.lineWidth / 2;
-    for (const [q, k] of panel.gold) pen.strokeRect(k * cell + inset, q * cell + inset, cell - 2 * inset, cell - 2 * inset);
+    for (const [q, k] of panel.gold) {
+      pen.strokeRect(k * cell + inset, q * cell + inset, cell - 2 * inset, cell - 2 * inset);
+    }
   }
 
   function labels(mark) { // only when another token is marked, or the theme has changed
@@ -252,7 +294,8 @@ function heatmap(app, index, room) {
     if (key === named) return;
     named = key;
     // The marked token is always named; what would touch its name is left out.
-    const shown = (i, at) => i === at || (!(i % every) && !(every > 1 && at != null && Math.abs(i - at) < every));
+    const shown = (i, at) =>
+      i === at || (!(i % every) && !(every > 1 && at != null && Math.abs(i - at) < every));
     const dip = (pen, marked) => {
       pen.font = `${marked ? "600 " : ""}${size}px ${FONT}`;
       pen.fillStyle = marked ? app.colours.accent : app.colours.ink;
@@ -263,7 +306,11 @@ function heatmap(app, index, room) {
     for (let q = 0; q < M; q++) {
       if (!shown(q, mark.q)) continue;
       dip(penBeside, q === mark.q);
-      penBeside.fillText(shorten(penBeside, label(panel.queries[q], 24), left - 10), left - 6, (q + 0.5) * cell);
+      penBeside.fillText(
+        shorten(penBeside, label(panel.queries[q], 24), left - 10),
+        left - 6,
+        (q + 0.5) * cell,
+      );
     }
     penTop.clearRect(0, 0, wide, above);
     penTop.textAlign = upright ? "center" : "left";
@@ -323,13 +370,18 @@ function heatmap(app, index, room) {
     const first = s.token == null || s.key == null || s.panel !== index;
     if (move === "Home") return { token: q, key: 0 };
     if (move === "End") return { token: q, key: N - 1 };
-    return first || move === "Enter" ? { token: q, key: k } : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
+    return first || move === "Enter"
+      ? { token: q, key: k }
+      : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
   });
   return { node: app.framed(panel, node), paint, width: wide };
 }
 
 // What the two numbers on the screen differ by.
-const difference = (panel, other, s, q, k) => Math.round(1000 * (Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k)))) / 1000;
+const difference = (panel, other, s, q, k) =>
+  Math.round(
+    1000 * (Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k))),
+  ) / 1000;
 function signed(gap, decimals = 3) {
   const size = Math.abs(gap).toFixed(decimals);
   return (Number(size) === 0 ? "" : gap < 0 ? "−" : "+") + size;
@@ -413,7 +465,8 @@ function rasterise(image, layers, M, N, step, coarse) { // `shift` lets the head
             continue;
           }
           const tall = steep[k + diagonal] + part, value = part / tall;
-          const top = Math.max(0, y - tall / 2), end = Math.min(height + 5, y + tall / 2), i = top | 0, j = end | 0;
+          const top = Math.max(0, y - tall / 2), end = Math.min(height + 5, y + tall / 2);
+          const i = top | 0, j = end | 0;
           const begun = value * (top - i), ended = value * (end - j);
           edge[i] += value - begun;
           edge[i + 1] += begun;
@@ -443,7 +496,8 @@ function rasterise(image, layers, M, N, step, coarse) { // `shift` lets the head
 function lines(app, index, room) {
   const panel = app.panels[index], { M, N } = panel, most = Math.max(M, N);
   const step = most > 1000 ? 7 : most > 200 ? 12 : most > 48 ? 14 : 22, every = Math.ceil(10 / step);
-  const side = Math.floor(clamp(room * 0.34, 96, 170)), across = clamp(room - 2 * side, 80, 200), height = most * step;
+  const side = Math.floor(clamp(room * 0.34, 96, 170)), across = clamp(room - 2 * side, 80, 200);
+  const height = most * step;
   const canvas = make("canvas", { className: "ax-lines" });
   canvas.setAttribute("aria-hidden", "true");
   const pen = fit(canvas, across, height), ratio = canvas.width / across;
@@ -451,11 +505,23 @@ function lines(app, index, room) {
   const column = (tokens, part) => {
     const list = make("div", { className: `ax-tokens ax-${part}` });
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", `${part === "queries" ? "Queries: who looks" : "Keys: what is looked at"}${panel.name ? `, ${panel.name}` : ""}`);
+    list.setAttribute(
+      "aria-label",
+      `${
+        part === "queries" ? "Queries: who looks" : "Keys: what is looked at"
+      }${panel.name ? `, ${panel.name}` : ""}`,
+    );
     list.append(...tokens.map((token, i) => {
-      const b = make("div", { className: "ax-token", tabIndex: i ? -1 : 0, title: token.length > 12 ? label(token, 200) : "" });
+      const b = make("div", {
+        className: "ax-token",
+        tabIndex: i ? -1 : 0,
+        title: token.length > 12 ? label(token, 200) : "",
+      });
       b.setAttribute("role", "option");
-      b.append(make("bdi", { className: i % every ? "ax-crowded" : "" }, label(token, 40)), make("span", { className: "ax-num" }));
+      b.append(
+        make("bdi", { className: i % every ? "ax-crowded" : "" }, label(token, 40)),
+        make("span", { className: "ax-num" }),
+      );
       return b;
     }));
     list.style.setProperty("--step", `${step}px`);
@@ -472,15 +538,33 @@ function lines(app, index, room) {
     const one = mark.q != null || mark.k != null; // a chosen token: its own lines only
     const rangeQ = mark.q != null ? [mark.q, mark.q + 1] : [0, M];
     const rangeK = mark.q == null && mark.k != null ? [mark.k, mark.k + 1] : [0, N];
-    const thick = new Float32Array(panel.top + 1), least = one ? 0.6 : 0, most = clamp((1.6 * step) / count, 2, THICK);
-    for (let v = 1; v <= panel.top; v++) if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * most) * ratio;
-    const { steps } = panel, layers = heads.map((head, i) => ({
-      steps, thick, start: panel.start(s.layer, head), from: rangeQ[0], to: rangeQ[1], first: rangeK[0], last: rangeK[1],
-      shift: ((i - (count - 1) / 2) / count) * 0.8 * step * ratio, colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
+    const thick = new Float32Array(panel.top + 1);
+    const least = one ? 0.6 : 0, most = clamp((1.6 * step) / count, 2, THICK);
+    for (let v = 1; v <= panel.top; v++) {
+      if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * most) * ratio;
+    }
+    const { steps } = panel;
+    const layers = heads.map((head, i) => ({
+      steps,
+      thick,
+      start: panel.start(s.layer, head),
+      from: rangeQ[0],
+      to: rangeQ[1],
+      first: rangeK[0],
+      last: rangeK[1],
+      shift: ((i - (count - 1) / 2) / count) * 0.8 * step * ratio,
+      colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
     }));
     let drawn = 0;
-    for (const { start } of layers) for (let q = rangeQ[0]; q < rangeQ[1]; q++) for (let k = rangeK[0]; k < rangeK[1]; k++) if (steps[start + q * N + k] >= limit) drawn++;
-    const coarse = drawn > 4000 ? 2 : 1, sheet = (images[coarse] ||= scratch(Math.ceil(canvas.width / coarse), canvas.height));
+    for (const { start } of layers) {
+      for (let q = rangeQ[0]; q < rangeQ[1]; q++) {
+        for (let k = rangeK[0]; k < rangeK[1]; k++) {
+          if (steps[start + q * N + k] >= limit) drawn++;
+        }
+      }
+    }
+    const coarse = drawn > 4000 ? 2 : 1;
+    const sheet = (images[coarse] ||= scratch(Math.ceil(canvas.width / coarse), canvas.height));
     const paper = sheet.getContext("2d"), image = paper.createImageData(sheet.width, sheet.height);
     rasterise(image, layers, M, N, step * ratio, coarse);
     paper.putImageData(image, 0, 0);
@@ -502,15 +586,26 @@ function lines(app, index, room) {
     const link = (q, k) => {
       const head = loudest(panel, s.layer, heads, q, k);
       const weight = panel.weight(s.layer, head, q, k), told = Math.round(weight * panel.top) >= limit;
-      return { weight, told, name: s.all_heads ? `h${head} ` : "", colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)" };
+      return {
+        weight,
+        told,
+        name: s.all_heads ? `h${head} ` : "",
+        colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)",
+      };
     };
     marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => link(q, mark.k) : null);
     marks(keys, mark.k, mark.q != null ? (k) => link(mark.q, k) : null);
     app.count(index, drawn, (rangeQ[1] - rangeQ[0]) * (rangeK[1] - rangeK[0]) * count);
     const chosen = [mark.q, mark.k].join();
-    if (app.hover || chosen === revealed) return; // what is pointed at can be seen; a reader may have scrolled since
+    // What is pointed at can be seen; a reader may have scrolled since.
+    if (app.hover || chosen === revealed) return;
     revealed = chosen;
-    if (one) reveal(frame, (mark.q != null ? queries.children[mark.q] : keys.children[mark.k]).getBoundingClientRect());
+    if (one) {
+      reveal(
+        frame,
+        (mark.q != null ? queries.children[mark.q] : keys.children[mark.k]).getBoundingClientRect(),
+      );
+    }
   }
 
   let dressed = [null, null], revealed = "";
@@ -523,7 +618,9 @@ function lines(app, index, room) {
       const item = items[i], is = i === chosen, { weight, told, colour, name } = linkOf ? linkOf(i) : {};
       item.classList.toggle("ax-chosen", is);
       item.setAttribute("aria-selected", i === selected); // what is pointed at is not chosen yet
-      const glow = told ? `color-mix(in srgb, ${colour} ${Math.round(Math.sqrt(weight) * 55)}%, transparent)` : "";
+      const glow = told
+        ? `color-mix(in srgb, ${colour} ${Math.round(Math.sqrt(weight) * 55)}%, transparent)`
+        : "";
       if (item.style.background !== glow) item.style.background = glow;
       const text = told && step >= 12 ? name + threeDecimals(weight) : "";
       if (item.lastChild.textContent !== text) item.lastChild.textContent = text;
@@ -533,7 +630,12 @@ function lines(app, index, room) {
   }
 
   const box = make("div", { className: "ax-pair" }, queries, canvas, keys);
-  const sides = make("div", { className: "ax-sides" }, make("span", {}, "queries look"), make("span", {}, "at keys"));
+  const sides = make(
+    "div",
+    { className: "ax-sides" },
+    make("span", {}, "queries look"),
+    make("span", {}, "at keys"),
+  );
   for (const text of sides.children) text.style.width = `${side}px`;
   sides.style.gap = `${across}px`;
   const frame = app.framed(panel, sides, box);
@@ -554,7 +656,9 @@ function headGrid(app, index, room) {
   const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "grid of heads");
-  const sorted = app.state.sort !== "layer", gap = L * H <= 16 ? 12 : 7, left = sorted ? 2 : 28, above = sorted ? 4 : 22, below = sorted ? 12 : 0;
+  const sorted = app.state.sort !== "layer";
+  const gap = L * H <= 16 ? 12 : 7;
+  const left = sorted ? 2 : 28, above = sorted ? 4 : 22, below = sorted ? 12 : 0;
   const columns = sorted ? Math.max(1, Math.min(L * H, Math.floor((room - left) / 58))) : H;
   const side = Math.floor(clamp((room - left - 4) / columns - gap, 10, H * L <= 16 ? 96 : 56));
   const rows = Math.ceil((L * H) / columns);
@@ -567,7 +671,10 @@ function headGrid(app, index, room) {
   }
   const place = new Int32Array(L * H);
   order.forEach((head, i) => { place[head] = i; });
-  const corner = (i) => [left + (i % columns) * (side + gap), above + Math.floor(i / columns) * (side + gap + below)];
+  const corner = (i) => [
+    left + (i % columns) * (side + gap),
+    above + Math.floor(i / columns) * (side + gap + below),
+  ];
   const sheet = scratch(dots * H, dots * L);
   let painted = "", revealed = null;
 
@@ -575,9 +682,11 @@ function headGrid(app, index, room) {
     if (painted === app.theme) return;
     painted = app.theme;
     const pen2 = sheet.getContext("2d"), image = pen2.createImageData(dots * H, dots * L);
-    const out = new Uint32Array(image.data.buffer), colours = TABLES[app.theme].ramp, { steps, shade } = panel;
+    const out = new Uint32Array(image.data.buffer), colours = TABLES[app.theme].ramp;
+    const { steps, shade } = panel;
     // Pixel i of the small map shows the cells from[i] to from[i + 1], at least one.
-    const starts = (count) => Uint16Array.from({ length: dots + 1 }, (_, i) => Math.floor((i * count) / dots));
+    const starts = (count) =>
+      Uint16Array.from({ length: dots + 1 }, (_, i) => Math.floor((i * count) / dots));
     const top = starts(M), left = starts(N);
     for (let h = 0; h < L * H; h++) {
       const corner = Math.floor(h / H) * dots * dots * H + (h % H) * dots;
@@ -613,13 +722,22 @@ function headGrid(app, index, room) {
       const [x, y] = corner(place[h]);
       pen.drawImage(sheet, (h % H) * dots, Math.floor(h / H) * dots, dots, dots, x, y, side, side);
       pen.strokeRect(x - 0.5, y - 0.5, side + 1, side + 1);
-      if (sorted) { pen.textAlign = "center"; pen.font = `9px ${FONT}`; pen.fillText(`${Math.floor(h / H)}·${h % H}`, x + side / 2, y + side + 8); }
+      if (sorted) {
+        pen.textAlign = "center";
+        pen.font = `9px ${FONT}`;
+        pen.fillText(`${Math.floor(h / H)}·${h % H}`, x + side / 2, y + side + 8);
+      }
     }
     const { layer, head } = panel.at(s), chosen = layer * H + head, [x, y] = corner(place[chosen]);
     pen.strokeStyle = c.accent;
     pen.lineWidth = 3;
     pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
-    canvas.setAttribute("aria-label", `${L} layers by ${H} heads${sorted ? `, sorted by ${s.sort}` : ""}. Chosen: layer ${layer}, head ${head}. Arrow keys choose another.`);
+    canvas.setAttribute(
+      "aria-label",
+      `${L} layers by ${H} heads${
+        sorted ? `, sorted by ${s.sort}` : ""
+      }. Chosen: layer ${layer}, head ${head}. Arrow keys choose another.`,
+    );
     if (chosen === revealed) return;
     const above = canvas.getBoundingClientRect().top;
     if (revealed != null || chosen) reveal(frame, { top: above + y, bottom: above + y + side });
@@ -628,7 +746,8 @@ function headGrid(app, index, room) {
 
   const choose = (i) => app.set({ layer: Math.floor(order[i] / H), head: order[i] % H, panel: index });
   canvas.addEventListener("click", (event) => {
-    const column = Math.floor((event.offsetX - left) / (side + gap)), row = Math.floor((event.offsetY - above) / (side + gap + below));
+    const column = Math.floor((event.offsetX - left) / (side + gap));
+    const row = Math.floor((event.offsetY - above) / (side + gap + below));
     const i = row * columns + column;
     if (column >= 0 && column < columns && row >= 0 && i < L * H) choose(i);
   });
@@ -644,7 +763,13 @@ function headGrid(app, index, room) {
     event.preventDefault();
     event.stopPropagation();
   });
-  const axes = make("div", { className: "ax-axes" }, sorted ? `lowest ${app.state.sort} first · layer·head under each map` : "down: layers · across: heads");
+  const axes = make(
+    "div",
+    { className: "ax-axes" },
+    sorted
+      ? `lowest ${app.state.sort} first · layer·head under each map`
+      : "down: layers · across: heads",
+  );
   const frame = app.framed(panel, axes, canvas);
   return { node: frame, paint, width: wide };
 }
@@ -659,7 +784,9 @@ function veil(pen, app, panel, start, width, height) {
   let most = 0;
   for (let i = 0; i < rows * columns; i++) most = Math.max(most, steps[start + extra + i]);
   const cover = scratch(columns, rows), image = new ImageData(columns, rows);
-  for (let i = 0; i < rows * columns; i++) image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / (most || 1)));
+  for (let i = 0; i < rows * columns; i++) {
+    image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / (most || 1)));
+  }
   cover.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(cover, 0, 0, width, height);
@@ -697,19 +824,36 @@ function imageView(app, room) {
   const query = () => app.chosen(0).q ?? 0;
   const chips = make("div", { className: "ax-chips" });
   const free = looksAtItself ? extra : panel.M;
-  for (let q = 0; q < free; q++) chips.append(make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ token: q, key: null, panel: app.focus() }) }, make("bdi", {}, label(panel.queries[q]))));
-  const small = [...Array(panel.H).keys()].map((head) => thumbnail(84, aspect, () => app.set({ head, panel: 0 })));
+  for (let q = 0; q < free; q++) {
+    chips.append(make(
+      "button",
+      {
+        type: "button",
+        className: "ax-chip",
+        onclick: () => app.set({ token: q, key: null, panel: app.focus() }),
+      },
+      make("bdi", {}, label(panel.queries[q])),
+    ));
+  }
+  const small = [...Array(panel.H).keys()].map((head) => {
+    return thumbnail(84, aspect, () => app.set({ head, panel: 0 }));
+  });
   const roll = flow < 0 ? null : thumbnail(84, aspect, () => app.set({ panel: flow }));
   const caption = make("div", { className: "ax-axes" });
 
   function paint() {
     const s = app.state, q = query(), rolled = s.panel === flow, { layer, head: at } = panel.at(s);
-    const shown = rolled ? app.panels[flow] : panel, start = shown.start(s.layer, rolled ? 0 : s.head) + q * panel.N;
+    const shown = rolled ? app.panels[flow] : panel;
+    const start = shown.start(s.layer, rolled ? 0 : s.head) + q * panel.N;
     const most = veil(pen, app, shown, start, wide, tall);
     if (looksAtItself && q >= extra) outline(pen, app, q - extra, wide, tall, "#fff");
     const k = app.mark(0).k;
     if (k != null && k >= extra) outline(pen, app, k - extra, wide, tall, app.colours.spot);
-    caption.replaceChildren(word(panel.queries[q]), rolled ? ` by rollout up to layer ${layer}` : ` in layer ${layer}, head ${at}`, ` · brightest = ${threeDecimals(most)}`);
+    caption.replaceChildren(
+      word(panel.queries[q]),
+      rolled ? ` by rollout up to layer ${layer}` : ` in layer ${layer}, head ${at}`,
+      ` · brightest = ${threeDecimals(most)}`,
+    );
     small.forEach((item, head) => {
       const top = veil(item.pen, app, panel, panel.start(s.layer, head) + q * panel.N, item.side, item.tall);
       item.name.textContent = `head ${head}`;
@@ -717,53 +861,113 @@ function imageView(app, room) {
       item.node.setAttribute("aria-pressed", !rolled && head === at);
     });
     if (roll) {
-      const other = app.panels[flow], top = veil(roll.pen, app, other, other.start(s.layer, 0) + q * panel.N, roll.side, roll.tall);
+      const other = app.panels[flow];
+      const top = veil(
+        roll.pen,
+        app,
+        other,
+        other.start(s.layer, 0) + q * panel.N,
+        roll.side,
+        roll.tall,
+      );
       roll.name.textContent = "rollout";
       roll.most.textContent = threeDecimals(top);
       roll.node.setAttribute("aria-pressed", rolled);
     }
     [...chips.children].forEach((chip, i) => chip.setAttribute("aria-pressed", i === q));
-    canvas.setAttribute("aria-label", `Picture of ${rows} by ${columns} patches under the attention of ${label(panel.queries[q])}. Arrow keys move over the patches${looksAtItself ? ", Enter makes a patch the one that looks" : ""}.`);
+    canvas.setAttribute(
+      "aria-label",
+      `Picture of ${rows} by ${columns} patches under the attention of ${
+        label(panel.queries[q])
+      }. Arrow keys move over the patches${
+        looksAtItself ? ", Enter makes a patch the one that looks" : ""
+      }.`,
+    );
   }
 
   const hit = (x, y) => {
     const c = Math.floor((x / wide) * columns), r = Math.floor((y / tall) * rows);
     return c < 0 || r < 0 || c >= columns || r >= rows ? null : { q: query(), k: extra + r * columns + c };
   };
-  const place = (q, k) => ({ x: (((k - extra) % columns) + 0.5) * (wide / columns), y: (Math.floor((k - extra) / columns) + 0.5) * (tall / rows) });
-  app.cells(canvas, () => app.focus(), hit, place, (move) => {
-    const at = (app.state.key ?? extra) - extra;
-    if (move === "Enter") return looksAtItself ? { token: at + extra, key: at + extra } : null;
-    if (!Array.isArray(move)) return null;
-    const c = clamp((at % columns) + move[0], 0, columns - 1), r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
-    return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
-  }, (at) => (looksAtItself ? { token: at.k, key: null } : { token: at.q, key: app.state.key === at.k ? null : at.k }));
-  const gallery = make("div", { className: "ax-gallery" }, ...small.map((item) => item.node), ...(roll ? [roll.node] : []));
-  return { node: make("div", { className: "ax-image" }, make("div", { className: "ax-figure" }, caption, canvas, chips), gallery), paint, width: room };
+  const place = (q, k) => ({
+    x: (((k - extra) % columns) + 0.5) * (wide / columns),
+    y: (Math.floor((k - extra) / columns) + 0.5) * (tall / rows),
+  });
+  app.cells(
+    canvas,
+    () => app.focus(),
+    hit,
+    place,
+    (move) => {
+      const at = (app.state.key ?? extra) - extra;
+      if (move === "Enter") return looksAtItself ? { token: at + extra, key: at + extra } : null;
+      if (!Array.isArray(move)) return null;
+      const c = clamp((at % columns) + move[0], 0, columns - 1);
+      const r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
+      return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
+    },
+    (at) => {
+      return looksAtItself
+        ? { token: at.k, key: null }
+        : { token: at.q, key: app.state.key === at.k ? null : at.k };
+    },
+  );
+  const gallery = make(
+    "div",
+    { className: "ax-gallery" },
+    ...small.map((item) => item.node),
+    ...(roll ? [roll.node] : []),
+  );
+  return {
+    node: make(
+      "div",
+      { className: "ax-image" },
+      make("div", { className: "ax-figure" }, caption, canvas, chips),
+      gallery,
+    ),
+    paint,
+    width: room,
+  };
 }
 
 function wordsView(app, room) {
   const panel = app.panels[0], aspect = app.picture.height / app.picture.width;
   const side = room < 480 ? 92 : 124;
-  const items = panel.queries.map((token, q) => thumbnail(side, aspect, () => app.set({ token: q, key: null, panel: 0 })));
+  const items = panel.queries.map((token, q) => {
+    return thumbnail(side, aspect, () => app.set({ token: q, key: null, panel: 0 }));
+  });
   function paint() {
     const s = app.state;
     items.forEach((item, q) => {
-      const most = veil(item.pen, app, panel, panel.start(s.layer, s.head) + q * panel.N, item.side, item.tall);
+      const most = veil(
+        item.pen,
+        app,
+        panel,
+        panel.start(s.layer, s.head) + q * panel.N,
+        item.side,
+        item.tall,
+      );
       item.name.textContent = label(panel.queries[q], 18);
       item.most.textContent = threeDecimals(most);
       item.node.setAttribute("aria-pressed", q === app.chosen(0).q);
     });
   }
   const gallery = make("div", { className: "ax-gallery" }, ...items.map((item) => item.node));
-  const axes = make("div", { className: "ax-axes" }, `one picture for each ${panel.keys === panel.queries ? "token that looks" : "word, in the order they were written"} · the number is the brightest patch's weight`);
+  const axes = make(
+    "div",
+    { className: "ax-axes" },
+    `one picture for each ${
+      panel.keys === panel.queries ? "token that looks" : "word, in the order they were written"
+    } · the number is the brightest patch's weight`,
+  );
   return { node: app.framed(panel, axes, gallery), paint, width: room };
 }
 
 // ---------------------------------------------------------------- the explorer
 
 const TRAITS = ["view", "layer", "head", "token", "key", "threshold", "sort", "all_heads", "difference"];
-const SHORTCUTS = "Tab goes from part to part; arrow keys move over heads, cells, patches and tokens, Enter chooses and lets go; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token, and once more leaves the explorer.";
+const SHORTCUTS =
+  "Tab goes from part to part; arrow keys move over heads, cells, patches and tokens, Enter chooses and lets go; Page Up and Page Down change the layer, [ and ] the head; Escape lets go of the token, and once more leaves the explorer.";
 const NAMES = { heatmap: "Heatmap", lines: "Lines", heads: "All heads", image: "Picture", words: "Words" };
 
 // Never a blank cell: if something fails, say so.
@@ -771,7 +975,11 @@ async function render({ model, el, prepared = prepare(model) }) {
   try {
     return show(await prepared, model, el);
   } catch (error) {
-    el.replaceChildren(make("div", { className: "ax" }, `The explorer could not draw the weights (${error}). Run the cell again; if that does not help, try a newer browser.`));
+    el.replaceChildren(make(
+      "div",
+      { className: "ax" },
+      `The explorer could not draw the weights (${error}). Run the cell again; if that does not help, try a newer browser.`,
+    ));
     throw error;
   }
 }
@@ -785,7 +993,18 @@ function layOut(app, text) {
   sentence.setAttribute("aria-live", "polite");
   const note = make("div", { className: "ax-note" });
   const tip = make("div", { className: "ax-tip", hidden: true });
-  const table = make("details", { className: "ax-table" }, make("summary", {}, "The weights as a table, and keyboard shortcuts"), make("p", {}, SHORTCUTS), make("div", { className: "ax-scroll", tabIndex: 0, role: "region", "aria-label": "The weights as a table" }));
+  const table = make(
+    "details",
+    { className: "ax-table" },
+    make("summary", {}, "The weights as a table, and keyboard shortcuts"),
+    make("p", {}, SHORTCUTS),
+    make("div", {
+      className: "ax-scroll",
+      tabIndex: 0,
+      role: "region",
+      "aria-label": "The weights as a table",
+    }),
+  );
   app.root.append(title, bar, stage, sentence, note, table, tip);
   table.addEventListener("toggle", () => fillTable(app));
   app.parts = { bar, stage, sentence, note, tip, table };
@@ -794,25 +1013,45 @@ function layOut(app, text) {
 // What painters ask of the explorer.
 function serve(app) {
   const { state } = app;
-  // The row and column of one panel that are meant: a number means the words of its own panel, and no other's.
-  const meant = (index, at) => (app.panels[index].tokens === app.panels[at.panel].tokens ? { q: at.q, k: at.k } : { q: null, k: null });
+  // The row and column of one panel that are meant: a number means the words of its own panel, and
+  // no other's.
+  const meant = (index, at) => {
+    return app.panels[index].tokens === app.panels[at.panel].tokens
+      ? { q: at.q, k: at.k }
+      : { q: null, k: null };
+  };
   app.chosen = (index) => meant(index, { panel: state.panel, q: state.token, k: state.key });
   app.mark = (index) => (app.hover ? meant(index, app.hover) : app.chosen(index)); // to highlight
   app.partner = (index) => { // whose weights are subtracted
     const { partner, compared } = app.panels[index];
-    return state.difference && state.view === "heatmap" && partner != null && !compared ? app.panels[partner] : null;
+    return state.difference && state.view === "heatmap" && partner != null && !compared
+      ? app.panels[partner]
+      : null;
   };
   app.count = (index, drawn, all) => { app.counts[index] = [drawn, all]; };
   app.framed = (panel, ...nodes) => {
-    const other = app.partner(app.panels.indexOf(panel)), name = other ? `${label(panel.name, 40)} − ${label(other.name, 40)}` : label(panel.name || " ", 40);
-    return make("div", { className: "ax-figure" }, ...(panel.name ? [make("div", { className: "ax-name" }, name)] : []), ...nodes);
+    const other = app.partner(app.panels.indexOf(panel));
+    const name = other
+      ? `${label(panel.name, 40)} − ${label(other.name, 40)}`
+      : label(panel.name || " ", 40);
+    return make(
+      "div",
+      { className: "ax-figure" },
+      ...(panel.name ? [make("div", { className: "ax-name" }, name)] : []),
+      ...nodes,
+    );
   };
   app.focus = () => { // the panel that is spoken of: pictures show the first one, or the rollout
-    if (state.view === "image" || state.view === "words") return state.view === "image" && state.panel === app.flow ? app.flow : 0;
+    if (state.view === "image" || state.view === "words") {
+      return state.view === "image" && state.panel === app.flow ? app.flow : 0;
+    }
     return state.panel === app.flow ? 0 : state.panel;
   };
   // Whoever chooses a head wants to see it, not the rollout of all heads.
-  app.choose = (name, value) => app.set({ [name]: value, ...(name === "head" && state.panel === app.flow ? { panel: 0 } : {}) });
+  app.choose = (name, value) => app.set({
+    [name]: value,
+    ...(name === "head" && state.panel === app.flow ? { panel: 0 } : {}),
+  });
   app.cells = (...all) => attachCells(app, ...all);
   app.tokens = (...all) => attachTokens(app, ...all);
   app.set = (changes) => {
@@ -839,8 +1078,14 @@ function overCell(app, index, at, place, canvas) {
   if (at && at.q != null && at.k != null) {
     const panel = app.panels[index], where = place(at.q, at.k);
     const other = app.partner(index);
-    tip.replaceChildren(word(panel.queries[at.q], 16), " → ", word(panel.keys[at.k], 16), " ", make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
-      ...(other ? [` (${signed(difference(panel, other, state, at.q, at.k))})`] : []));
+    tip.replaceChildren(
+      word(panel.queries[at.q], 16),
+      " → ",
+      word(panel.keys[at.k], 16),
+      " ",
+      make("b", {}, panel.text(state.layer, state.head, at.q, at.k)),
+      ...(other ? [` (${signed(difference(panel, other, state, at.q, at.k))})`] : []),
+    );
     tip.hidden = false;
     const a = canvas.getBoundingClientRect(), b = root.getBoundingClientRect();
     const x = a.left - b.left + where.x, y = a.top - b.top + where.y;
@@ -853,10 +1098,20 @@ function overCell(app, index, at, place, canvas) {
 // A canvas of cells: hover shows, click or keys choose.
 function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
   const { state } = app;
-  const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: "Home", End: "End", Enter: "Enter" };
+  const moves = {
+    ArrowLeft: [-1, 0],
+    ArrowRight: [1, 0],
+    ArrowUp: [0, -1],
+    ArrowDown: [0, 1],
+    Home: "Home",
+    End: "End",
+    Enter: "Enter",
+  };
   canvas.addEventListener("pointermove", (event) => {
     const at = hit(event.offsetX, event.offsetY);
-    if (at?.q !== app.hover?.q || at?.k !== app.hover?.k || app.hover?.panel !== panelOf()) overCell(app, panelOf(), at, place, canvas);
+    if (at?.q !== app.hover?.q || at?.k !== app.hover?.k || app.hover?.panel !== panelOf()) {
+      overCell(app, panelOf(), at, place, canvas);
+    }
   });
   canvas.addEventListener("pointerleave", () => overCell(app, panelOf(), null));
   canvas.addEventListener("click", (event) => {
@@ -864,7 +1119,10 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     if (!at) return;
     if (clicked) app.hover = null; // another token looks now
     const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
-    app.set({ panel: panelOf(), ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }) });
+    app.set({
+      panel: panelOf(),
+      ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }),
+    });
   });
   canvas.addEventListener("keydown", (event) => {
     if (!moves[event.key] || !plainKey(event)) return;
@@ -874,7 +1132,8 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     event.stopPropagation();
     app.hover = null;
     app.set({ panel: panelOf(), ...next });
-    const box = canvas.closest(".ax-figure"), corner = canvas.getBoundingClientRect(), { x, y } = place(next.token, next.key);
+    const box = canvas.closest(".ax-figure"), corner = canvas.getBoundingClientRect();
+    const { x, y } = place(next.token, next.key);
     if (box) reveal(box, new DOMRect(corner.x + x - 12, corner.y + y - 12, 24, 24));
   });
 }
@@ -896,7 +1155,9 @@ function attachTokens(app, list, index, side) {
   list.addEventListener("pointerover", (event) => { const i = number(event); if (i >= 0) show(at(i)); });
   list.addEventListener("pointerleave", () => show(null));
   list.addEventListener("click", (event) => { const i = number(event); if (i >= 0) toggle(i); });
-  list.addEventListener("focusin", (event) => { if (!app.placing && event.target.matches(":focus-visible")) show(at(number(event))); });
+  list.addEventListener("focusin", (event) => {
+    if (!app.placing && event.target.matches(":focus-visible")) show(at(number(event)));
+  });
   list.addEventListener("focusout", () => { if (app.hover) show(null); });
   list.addEventListener("keydown", (event) => {
     if (!plainKey(event)) return;
@@ -921,11 +1182,20 @@ function attachKeys(app) {
   const { state } = app;
   app.root.addEventListener("keydown", (event) => {
     if (!plainKey(event)) return;
-    const typing = event.target.matches(`select, input[type=range]${event.key.startsWith("Page") ? ", .ax-scroll" : ""}`);
-    const turn = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] }[event.key];
-    if (event.key === "Escape" && state.token == null && state.key == null) app.root.parentElement?.closest("[tabindex]")?.focus();
-    else if (event.key === "Escape") app.set({ token: null, key: null });
-    else if (turn && !typing) {
+    const typing = event.target.matches(
+      `select, input[type=range]${event.key.startsWith("Page") ? ", .ax-scroll" : ""}`,
+    );
+    const turn = {
+      PageUp: ["layer", -1],
+      PageDown: ["layer", 1],
+      "[": ["head", -1],
+      "]": ["head", 1],
+    }[event.key];
+    if (event.key === "Escape" && state.token == null && state.key == null) {
+      app.root.parentElement?.closest("[tabindex]")?.focus();
+    } else if (event.key === "Escape") {
+      app.set({ token: null, key: null });
+    } else if (turn && !typing) {
       const most = Math.max(...app.panels.map((p) => (turn[0] === "layer" ? p.L : p.H)));
       app.choose(turn[0], clamp(state[turn[0]] + turn[1], 0, most - 1));
     } else return;
@@ -936,14 +1206,21 @@ function attachKeys(app) {
 
 // The bar of choices; `app.controls` brings it in line with the state.
 function makeControls(app) {
-  const { state } = app, layers = Math.max(...app.panels.map((p) => p.L)), heads = Math.max(...app.panels.map((p) => p.H));
+  const { state } = app;
+  const layers = Math.max(...app.panels.map((p) => p.L));
+  const heads = Math.max(...app.panels.map((p) => p.H));
   const group = `ax${Math.random().toString(36).slice(2)}`;
   const views = Object.keys(NAMES).filter((view) => app.grid || (view !== "image" && view !== "words"));
   const tabs = make("div", { className: "ax-views" });
   tabs.setAttribute("role", "radiogroup");
   tabs.setAttribute("aria-label", "View");
   for (const view of views) {
-    const radio = make("input", { type: "radio", name: group, value: view, onchange: () => app.set({ view }) });
+    const radio = make("input", {
+      type: "radio",
+      name: group,
+      value: view,
+      onchange: () => app.set({ view }),
+    });
     tabs.append(make("label", {}, radio, make("span", {}, NAMES[view])));
   }
   const pick = (name, text, count) => {
@@ -953,9 +1230,21 @@ function makeControls(app) {
   };
   const layerPick = pick("layer", "Layer", layers), headPick = pick("head", "Head", heads);
   const sortSelect = make("select", { onchange: () => app.set({ sort: sortSelect.value }) });
-  for (const [value, text] of [["layer", "layer"], ["entropy", "entropy (sharp first)"], ["distance", "distance (near first)"]]) sortSelect.append(make("option", { value }, text));
+  for (const [value, text] of [
+    ["layer", "layer"],
+    ["entropy", "entropy (sharp first)"],
+    ["distance", "distance (near first)"],
+  ]) {
+    sortSelect.append(make("option", { value }, text));
+  }
   const sortPick = make("label", { className: "ax-pick" }, "Sort by", sortSelect);
-  const slider = make("input", { type: "range", min: 0, max: Math.max(0.5, state.threshold), step: 0.005, oninput: () => app.set({ threshold: Number(slider.value) }) });
+  const slider = make("input", {
+    type: "range",
+    min: 0,
+    max: Math.max(0.5, state.threshold),
+    step: 0.005,
+    oninput: () => app.set({ threshold: Number(slider.value) }),
+  });
   const shownAt = make("output");
   const thresholdPick = make("label", { className: "ax-pick" }, "Hide under", slider, shownAt);
   const box = (name, text) => {
@@ -963,7 +1252,15 @@ function makeControls(app) {
     return { input, node: make("label", { className: "ax-pick" }, input, text) };
   };
   const allHeads = box("all_heads", "All heads"), difference = box("difference", "Difference");
-  app.parts.bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick, allHeads.node, difference.node);
+  app.parts.bar.append(
+    tabs,
+    layerPick.node,
+    headPick.node,
+    sortPick,
+    thresholdPick,
+    allHeads.node,
+    difference.node,
+  );
   app.comparable = app.panels.some((p) => p.partner != null);
 
   app.controls = () => {
@@ -989,8 +1286,10 @@ function build(app) {
   dress(app);
   const { state } = app, { stage, tip } = app.parts;
   app.laidOut = app.root.clientWidth;
-  const room = Math.max(220, app.laidOut - 8), shown = app.panels.map((p, i) => i).filter((i) => i !== app.flow);
-  const subtracted = shown.filter((i) => app.partner(i)).map((i) => app.panels[i].partner), beside = shown.filter((i) => !subtracted.includes(i));
+  const room = Math.max(220, app.laidOut - 8);
+  const shown = app.panels.map((p, i) => i).filter((i) => i !== app.flow);
+  const subtracted = shown.filter((i) => app.partner(i)).map((i) => app.panels[i].partner);
+  const beside = shown.filter((i) => !subtracted.includes(i));
   const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
   const share = Math.floor((room - 24 * (each - 1)) / each);
   app.figures = [];
@@ -1010,12 +1309,27 @@ function build(app) {
 }
 
 function legend(app) {
-  const { state } = app, sample = (kind, text) => make("span", { className: "ax-key" }, make("i", { className: `ax-key-${kind}` }), text);
-  const gold = app.panels.some((p) => p.gold.length) ? [sample(state.view === "lines" ? "dash" : "gold", "gold link")] : [];
-  if (state.view === "lines" && !state.all_heads) return gold.length ? [make("div", { className: "ax-legend" }, ...gold)] : null;
+  const { state } = app;
+  const sample = (kind, text) =>
+    make("span", { className: "ax-key" }, make("i", { className: `ax-key-${kind}` }), text);
+  const gold = app.panels.some((p) => p.gold.length)
+    ? [sample(state.view === "lines" ? "dash" : "gold", "gold link")]
+    : [];
+  if (state.view === "lines" && !state.all_heads) {
+    return gold.length ? [make("div", { className: "ax-legend" }, ...gold)] : null;
+  }
   if (state.view === "lines") {
     const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((h) => {
-      const chip = make("button", { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) }, make("i"), `head ${h}`);
+      const chip = make(
+        "button",
+        {
+          type: "button",
+          className: "ax-chip",
+          onclick: () => app.set({ head: h, all_heads: false }),
+        },
+        make("i"),
+        `head ${h}`,
+      );
       chip.firstChild.style.background = HEAD_COLOURS[h % 12];
       return chip;
     });
@@ -1033,22 +1347,37 @@ function legend(app) {
     return mark;
   }));
   const masked = app.panels.some((p) => p.mask) ? [sample("mask", "masked: may not look")] : [];
-  return [make("div", { className: "ax-legend" }, make("span", {}, split ? "weight minus the other's" : "weight"), make("div", { className: "ax-scale" }, strip, scale), ...masked, ...gold)];
+  return [make(
+    "div",
+    { className: "ax-legend" },
+    make("span", {}, split ? "weight minus the other's" : "weight"),
+    make("div", { className: "ax-scale" }, strip, scale),
+    ...masked,
+    ...gold,
+  )];
 }
 
 // The sentence and the note under the picture.
 function speak(app) {
   const { state, counts } = app, { sentence, note } = app.parts;
-  const index = app.hover ? app.hover.panel : app.focus(), panel = app.panels[index], { q, k } = app.mark(index);
-  const rolled = index === app.flow, { layer } = state, parts = [], all = state.all_heads && state.view === "lines";
+  const index = app.hover ? app.hover.panel : app.focus();
+  const panel = app.panels[index], { q, k } = app.mark(index);
+  const rolled = index === app.flow, { layer } = state, parts = [];
+  const all = state.all_heads && state.view === "lines";
   const heads = all ? [...Array(panel.H).keys()] : [panel.at(state).head];
-  const value = (link) => [all ? ` in head ${link.head}: ` : ": ", make("b", {}, panel.text(layer, link.head, link.q, link.k))];
-  const look = (link) => parts.push(word(panel.queries[link.q]), " looks at ", word(panel.keys[link.k]), ...value(link));
+  const value = (link) => [
+    all ? ` in head ${link.head}: ` : ": ",
+    make("b", {}, panel.text(layer, link.head, link.q, link.k)),
+  ];
+  const look = (link) =>
+    parts.push(word(panel.queries[link.q]), " looks at ", word(panel.keys[link.k]), ...value(link));
   if (q != null && k != null) {
     const head = loudest(panel, layer, heads, q, k);
     look({ q, k, head });
     const other = app.panels[panel.partner];
-    if (other && state.view !== "image") parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+    if (other && state.view !== "image") {
+      parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+    }
     if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
     if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
   } else if (q != null) {
@@ -1062,8 +1391,16 @@ function speak(app) {
     }
   } else if (k != null) {
     const [best, next] = strongest(panel, layer, heads, null, k);
-    if (best.weight) parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best.q]), ...value(best));
-    else parts.push("Nobody looks at ", word(panel.keys[k]));
+    if (best.weight) {
+      parts.push(
+        word(panel.keys[k]),
+        " is looked at most by ",
+        word(panel.queries[best.q]),
+        ...value(best),
+      );
+    } else {
+      parts.push("Nobody looks at ", word(panel.keys[k]));
+    }
     if (next?.weight) parts.push(", then by ", word(panel.queries[next.q]), ...value(next));
   } else {
     const hint = {
@@ -1075,46 +1412,102 @@ function speak(app) {
     }[state.view];
     parts.push(make("span", { className: "ax-quiet" }, hint));
   }
-  const where = `${panel.name ? `${label(panel.name, 30)}, ` : ""}layer ${panel.at(state).layer}, ${all ? "all heads" : `head ${heads[0]}`}`;
-  sentence.replaceChildren(make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${panel.at(state).layer}` : where), " ", ...parts);
+  const where = `${
+    panel.name ? `${label(panel.name, 30)}, ` : ""
+  }layer ${panel.at(state).layer}, ${all ? "all heads" : `head ${heads[0]}`}`;
+  sentence.replaceChildren(
+    make(
+      "span",
+      { className: "ax-where" },
+      rolled ? `rollout up to layer ${panel.at(state).layer}` : where,
+    ),
+    " ",
+    ...parts,
+  );
   const notes = [];
   if (state.view === "lines") {
-    const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0), most = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
-    const hidden = most - drawn, least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top)); // less than a step is no line
+    const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0);
+    const most = counts.reduce((sum, c) => sum + (c ? c[1] : 0), 0);
+    const hidden = most - drawn;
+    // Less than a step is no line.
+    const least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top));
     const under = `under ${+least.toFixed(least < 0.001 ? 5 : 3)}`;
-    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`} hidden.`);
-  } else if (state.view !== "image" && state.view !== "words") notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
-  else notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
+    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${
+      hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`
+    } hidden.`);
+  } else if (state.view !== "image" && state.view !== "words") {
+    notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
+  } else {
+    notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
+  }
   if (panel.gold.length && !all) {
     const rows = new Set(panel.gold.map(([a]) => a)), weight = (a, b) => panel.weight(layer, heads[0], a, b);
-    const most = new Map([...rows].map((a) => [a, strongest(panel, layer, heads, a, null)[0].weight || 2])); // 2: looks nowhere
-    const right = new Set(panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a)).size; // of equals each counts
+    // 2: looks nowhere.
+    const most = new Map(
+      [...rows].map((a) => [a, strongest(panel, layer, heads, a, null)[0].weight || 2]),
+    );
+    // Of equals each counts.
+    const right = new Set(
+      panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a),
+    ).size;
     notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
   }
   if (state.sort !== "layer" && state.view === "heads") {
     const { entropy, distance } = panel.measures, i = panel.at(state).layer * panel.H + heads[0];
-    notes.push(`This head: entropy ${entropy[i].toFixed(2)} bits, mean distance ${distance[i].toFixed(1)} tokens.`);
+    notes.push(
+      `This head: entropy ${entropy[i].toFixed(2)} bits, mean distance ${distance[i].toFixed(1)} tokens.`,
+    );
   }
   note.textContent = notes.join(" ");
 }
 
 function fillTable(app) { // only when it is open and would say something else: a reader keeps the place
-  const { state: s } = app, { table } = app.parts, index = app.focus(), panel = app.panels[index], { layer, head } = panel.at(s);
-  const whole = panel.M * panel.N <= 1600, rows = whole ? [...Array(panel.M).keys()] : [app.chosen(index).q ?? 0];
+  const { state: s } = app, { table } = app.parts;
+  const index = app.focus(), panel = app.panels[index], { layer, head } = panel.at(s);
+  const whole = panel.M * panel.N <= 1600;
+  const rows = whole ? [...Array(panel.M).keys()] : [app.chosen(index).q ?? 0];
   const says = [index, layer, head, ...rows].join();
   if (!table.open || app.tabled === says) return;
   app.tabled = says;
   const keys = panel.keys.map((t) => label(t, 200)), body = [];
-  const cellOf = (tag, text, scope) => { const node = make(tag, { dir: "auto" }, text); if (scope) node.scope = scope; return node; };
+  const cellOf = (tag, text, scope) => {
+    const node = make(tag, { dir: "auto" }, text);
+    if (scope) node.scope = scope;
+    return node;
+  };
   if (whole) {
     body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
-    for (const q of rows) body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...keys.map((_, k) => cellOf("td", panel.text(layer, head, q, k)))));
+    for (const q of rows) {
+      body.push(make(
+        "tr",
+        {},
+        cellOf("th", label(panel.queries[q], 200), "row"),
+        ...keys.map((_, k) => cellOf("td", panel.text(layer, head, q, k))),
+      ));
+    }
   } else {
-    const order = [...Array(panel.N).keys()].sort((a, b) => panel.weight(layer, head, rows[0], b) - panel.weight(layer, head, rows[0], a)).slice(0, 50);
+    const order = [...Array(panel.N).keys()]
+      .sort((a, b) => {
+        return panel.weight(layer, head, rows[0], b) - panel.weight(layer, head, rows[0], a);
+      })
+      .slice(0, 50);
     body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
-    for (const k of order) body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", panel.text(layer, head, rows[0], k))));
+    for (const k of order) {
+      body.push(make(
+        "tr",
+        {},
+        cellOf("th", keys[k], "row"),
+        cellOf("td", panel.text(layer, head, rows[0], k)),
+      ));
+    }
   }
-  const about = `${panel.name ? `${label(panel.name, 40)}, ` : ""}layer ${layer}, head ${head}: ${whole ? "each row is a query, each column a key" : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`}`;
+  const about = `${
+    panel.name ? `${label(panel.name, 40)}, ` : ""
+  }layer ${layer}, head ${head}: ${
+    whole
+      ? "each row is a query, each column a key"
+      : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`
+  }`;
   table.lastChild.replaceChildren(make("table", {}, make("caption", {}, about), make("tbody", {}, ...body)));
 }
 
@@ -1146,16 +1539,22 @@ function update(app, rebuild = false) {
 function refocus(app) {
   const { stage } = app.parts;
   app.placing = true; // not a student's Tab
-  (stage.querySelector(".ax-chosen") || stage.querySelector("[tabindex='0'], button"))?.focus({ preventScroll: true });
+  (
+    stage.querySelector(".ax-chosen") || stage.querySelector("[tabindex='0'], button")
+  )?.focus({ preventScroll: true });
   app.placing = false;
 }
 
-function dress(app) { // read the theme's colours once, for all painters; they are there once the view is on the page
+// Read the theme's colours once, for all painters; they are there once the view is on the page.
+function dress(app) {
   const { root } = app;
   app.theme = themeOf();
   root.dataset.theme = app.theme;
   const style = getComputedStyle(root), colour = (name) => style.getPropertyValue(`--ax-${name}`).trim();
-  app.colours = Object.fromEntries(["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"].map((name) => [name, colour(name)]));
+  app.colours = Object.fromEntries(
+    ["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"]
+      .map((name) => [name, colour(name)]),
+  );
 }
 
 // Follow the page's theme and width; returns how to stop.
@@ -1211,7 +1610,17 @@ async function prepare(model, raw = inflate(toBytes(model.get("data")))) {
   const keep = (node) => node.setAttribute("data-lm-suppress-shortcuts", "true");
   keep(root);
   root.addEventListener("focusin", (event) => keep(event.target));
-  const app = { model, root, grid: meta.grid, hover: null, figures: [], counts: [], waiting: 0, again: false, laidOut: 0 };
+  const app = {
+    model,
+    root,
+    grid: meta.grid,
+    hover: null,
+    figures: [],
+    counts: [],
+    waiting: 0,
+    again: false,
+    laidOut: 0,
+  };
   app.panels = meta.panels.map(describePanel);
   app.flow = app.panels.findIndex((panel) => panel.flow); // the rollout, for pictures only
   app.state = {};
