@@ -26,7 +26,9 @@ import websocket
 from tests.labdriver import CHROMIUM_ARGS, chromium
 
 # The page adds up what arrives over its web sockets; the text of a message is ASCII nearly always.
+# By itself it remembers 250 requests; JupyterLab makes more, and `outside` would miss the last.
 COUNTER = """
+    performance.setResourceTimingBufferSize(1e5);
     window.benchReceived = 0;
     window.WebSocket = class extends WebSocket {
         constructor(...all) {

@@ -1,11 +1,14 @@
-"""Drive the explorer in a page: show it, point at a cell, read its sentence and its colours."""
+"""Drive the explorer in a page or a notebook: point at a cell, read its sentence and colours."""
 
 import io
 import re
 from pathlib import Path
 
+import nbformat
 import numpy as np
 from PIL import Image
+
+from tests.labdriver import until
 
 ROOT = Path(__file__).resolve().parent.parent
 RAMPS = (ROOT / "utils" / "explorer" / "explorer.js").read_text(encoding="utf-8")
@@ -41,12 +44,43 @@ def sentence(page):
     return page.inner_text(".ax-sentence").replace("\u2068", "").replace("\u2069", "")
 
 
-def hover_cell(page, query, key, canvas="[aria-roledescription='attention heatmap']"):
-    settle(page)
-    box = page.locator(canvas).bounding_box()
-    left, above, cell = map(float, page.get_attribute(canvas, "data-grid").split(","))
-    page.mouse.move(box["x"] + left + (key + 0.5) * cell, box["y"] + above + (query + 0.5) * cell)
-    settle(page)
+# How often the explorer has painted, where the heatmap's cells lie in it, and where it is itself.
+PLACE = """node => {
+    const {x, y, width, height} = node.getBoundingClientRect();
+    return [node.closest(".ax")?.dataset.drawn, node.dataset.grid, x, y, width, height];
+}"""
+HEATMAP = "[aria-roledescription='attention heatmap']"
+
+
+def hover_cell(page, query, key, canvas=HEATMAP):
+    """Point at a cell; once more if the page scrolled or laid the heatmap out anew meanwhile."""
+
+    def pointed():
+        settle(page)
+        node = page.locator(canvas).element_handle()  # this one: its successor forgets the pointer
+        _, grid, x, y, *size = node.evaluate(PLACE)
+        left, above, cell = map(float, grid.split(","))
+        page.mouse.move(x + left + (key + 0.5) * cell, y + above + (query + 0.5) * cell)
+        settle(page)
+        if node.evaluate(PLACE)[1:] == [grid, x, y, *size]:
+            return True
+        page.mouse.move(0, 0)  # else the next try might be no move
+        return False
+
+    until(page, pointed, "the heatmap never came to rest under the pointer")
+
+
+def photograph(page, shown):
+    """A heatmap's pixels and where its cells lie in them: both of the same painting."""
+
+    def taken():
+        settle(page)
+        before = shown.evaluate(PLACE)
+        png = shown.screenshot()
+        return shown.evaluate(PLACE) == before and (png, before[1])
+
+    png, grid = until(page, taken, "the heatmap never came to rest")
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")), map(float, grid.split(","))
 
 
 def drawn_weights(page, shape, theme="light"):
@@ -56,10 +90,7 @@ def drawn_weights(page, shape, theme="light"):
     levels = np.linspace(0, len(stops) - 1, 256)
     ramp = np.stack([np.interp(levels, range(len(stops)), stops[:, c]) for c in range(3)], 1)
     page.mouse.move(0, 0)
-    settle(page)
-    shown = page.locator("[aria-roledescription='attention heatmap']").first
-    screen = np.asarray(Image.open(io.BytesIO(shown.screenshot())).convert("RGB"))
-    left, above, cell = map(float, shown.get_attribute("data-grid").split(","))
+    screen, (left, above, cell) = photograph(page, page.locator(HEATMAP).first)
     rows, columns = (
         (start + (np.arange(count) + 0.5) * cell).astype(int)
         for start, count in zip((above, left), shape)
@@ -67,3 +98,42 @@ def drawn_weights(page, shape, theme="light"):
     colours = screen[rows][:, columns].reshape(-1, 3).astype(int)
     gaps = ((colours[:, None] - ramp[None]) ** 2).sum(-1)
     return (gaps.argmin(1) / 255).reshape(shape) ** 2
+
+
+# --- in a notebook
+
+
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+CELLS = [
+    "import sys; sys.path.insert(0, '..')\nimport numpy as np\n"
+    "from utils.explorer import AttentionExplorer\n"
+    "w = np.exp(2 * np.random.default_rng(0).standard_normal((3, 4, 20, 20)))\n"
+    "w = (w / w.sum(-1, keepdims=True)).astype('float32')",
+    "explorer = AttentionExplorer(w, [f'word{i}' for i in range(20)])\nexplorer",
+    "print('CHOICE', explorer.layer, explorer.head, explorer.token, explorer.key)",
+    "explorer.layer, explorer.head, explorer.token, explorer.key = 0, 3, 7, None\n"
+    "explorer.view = 'lines'",
+]
+
+
+def write_notebook(server, sources, name="explorer.ipynb"):
+    """A notebook of these cells among the server's files, and its path there."""
+    cells = [nbformat.v4.new_code_cell(text) for text in sources]
+    nb = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
+    nbformat.write(nb, server.root / "notebooks" / name)
+    return f"notebooks/{name}"
+
+
+def wait_for_choice(page, server, choice):
+    """Run the cell that prints the choice until it is this one.
+
+    ipywidgets sends one message at a time and keeps the next until the kernel has answered: a cell
+    that is run faster than that still reads the choice before.
+    """
+
+    def read():
+        server.run(page, 2)
+        page.wait_for_function("document.body.innerText.includes('CHOICE ')")
+        return f"CHOICE {choice}" in page.inner_text("body")
+
+    until(page, read, f"the kernel never read the choice {choice}")

@@ -1,9 +1,10 @@
 """Drive JupyterLab or Notebook 7 in a real browser, as a student's hand would.
 
 ``Lab`` is a server on a copy of the course, so that no test can change the tree; the fixtures
-``lab`` and ``page`` are in conftest.py.
+``lab``, ``start_lab`` and ``page`` are in conftest.py.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("notebooks", "utils", "data", "requirements.txt", "pyproject.toml")
+PATIENCE = 120  # seconds: two cores may be busy with another test
 CHROMIUM_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -33,12 +35,28 @@ def free_port() -> int:
 
 
 def until(page, found, complaint: str):
-    """What ``found()`` returns, as soon as it is true; after half a minute an error."""
-    for _ in range(60):
-        if result := found():
-            return result
+    """What ``found()`` returns, as soon as it is true; after two minutes an error."""
+    end = time.monotonic() + PATIENCE
+    while not (result := found()):
+        if time.monotonic() > end:
+            raise AssertionError(complaint)
         page.wait_for_timeout(500)
-    raise AssertionError(complaint)
+    return result
+
+
+def pixels(page, image) -> str:
+    """What an ``<img>`` shows, as a data address, once it is decoded: an empty box is no picture.
+
+    Its own address says less: a widget gives an image a new one whatever is in it.
+    """
+    read = """image => {
+        if (!image.complete || !image.naturalWidth) return "";
+        const {naturalWidth: width, naturalHeight: height} = image;
+        const canvas = Object.assign(document.createElement("canvas"), {width, height});
+        canvas.getContext("2d").drawImage(image, 0, 0);
+        return canvas.toDataURL();
+    }"""
+    return until(page, lambda: image.evaluate(read), "the picture was never decoded")
 
 
 class Lab:
@@ -65,6 +83,7 @@ class Lab:
                 [python, "-m", app, "--no-browser", "--allow-root"]
                 + ["--ip=127.0.0.1", f"--port={self.url.rsplit(':')[-1]}"]
                 + ["--ServerApp.port_retries=0", "--IdentityProvider.token="]
+                + ["--ServerApp.disable_check_xsrf=True"]  # for `end_sessions`, which has no cookie
                 + [f"--ServerApp.root_dir={self.root}", "--expose-app-in-browser"]
                 + ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
                 env={**os.environ, **own},
@@ -100,9 +119,13 @@ class Lab:
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.isReady")
         page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-Cell').length > 1")
         if kernel:
-            page.wait_for_function(
-                "jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.status === 'idle'"
-            )
+            self.wait_idle(page)
+
+    def wait_idle(self, page) -> None:
+        """Wait until the kernel has nothing to do."""
+        page.wait_for_function(
+            "jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.status === 'idle'"
+        )
 
     def run(self, page, cell: int) -> None:
         """Run one cell (counted from 0) to its end."""
@@ -152,3 +175,12 @@ class Lab:
     def close(self, page) -> None:
         """Stop the kernel of the notebook that is open."""
         page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+
+    def end_sessions(self) -> None:
+        """Stop every kernel, whatever a page that failed has left."""
+        with urllib.request.urlopen(f"{self.url}/api/sessions", timeout=PATIENCE) as answer:
+            sessions = json.load(answer)
+        for session in sessions:
+            address = f"{self.url}/api/sessions/{session['id']}"
+            request = urllib.request.Request(address, method="DELETE")
+            urllib.request.urlopen(request, timeout=PATIENCE).close()

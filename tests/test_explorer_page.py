@@ -22,6 +22,7 @@ from tests.explorerpage import (
     softmax,
 )
 from utils.explorer import AttentionExplorer, head_distance, head_entropy
+from utils.explorer.encode import END, deflate
 from utils.explorer.explorer import SELECTION
 from utils.explorer.notebook_export import EmbedExplorers
 from utils.explorer.page import MODEL
@@ -99,7 +100,8 @@ def test_lines_say_how_many_they_hide(page, tmp_path):
     head, key = np.unravel_index(weights[0, :, 3].argmax(), (4, 12))
     exact = f"{weights[0, head, 3, key]:.3f}"
     assert f"all heads d looks at {'abcdefghijkl'[key]} in head {head}: {exact}" in sentence(page)
-    assert page.inner_text(f".ax-keys .ax-token:nth-child({key + 1}) .ax-num") == exact
+    told = page.inner_text(f".ax-keys .ax-token:nth-child({key + 1}) .ax-num")
+    assert told == f"h{head} {exact}", "not by its colour alone"
 
 
 @pytest.mark.parametrize(
@@ -190,13 +192,43 @@ def test_tokens_never_run(page, tmp_path, view):
     assert EVIL[0] in page.inner_text(".ax-table")
 
 
+# What is cut off at the explorer's edge, and which of its boxes can be scrolled sideways.
+EDGES = """() => {
+    const root = document.querySelector(".ax"), edge = root.getBoundingClientRect();
+    const outside = (node) => {
+        const box = node.getBoundingClientRect();
+        return box.width && (box.left < edge.left - 0.5 || box.right > edge.right + 0.5);
+    };
+    const scrolls = (box) =>
+        getComputedStyle(box).overflowX === "auto" && box.scrollWidth > box.clientWidth + 10;
+    const those = (names, test) =>
+        [...root.querySelectorAll(names)].filter((node) => node.checkVisibility() && test(node))
+            .map((node) => node.className || node.textContent);
+    return {
+        cut: those(".ax-bar *, .ax-figure, .ax-scroll", outside),
+        scroll: those(".ax-figure, .ax-scroll", scrolls),
+    };
+}"""
+
+
 def test_narrow_screens_scroll_inside_not_outside(page, tmp_path):
-    show(page, AttentionExplorer(softmax(12, 12, 32, 32), ["token"] * 32), tmp_path)
+    """The explorer clips what is too wide, so the page never is: each box must end inside."""
+    tokens = [f"a long name for token {i}" for i in range(300)]
+    show(page, AttentionExplorer(softmax(1, 24, 300, 300), tokens), tmp_path)
     page.set_viewport_size({"width": 340, "height": 700})
+    page.wait_for_function("document.querySelector('.ax').clientWidth < 340")
     for view in ("Heatmap", "Lines", "All heads"):
         page.click(f".ax-views label:has-text('{view}')")
-        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
         settle(page)
+        edges = page.evaluate(EDGES)
+        assert edges["cut"] == [], view
+        assert "ax-figure" in edges["scroll"], view
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+
+    show(page, AttentionExplorer(softmax(32, 32), ["token"] * 32), tmp_path)
+    page.click(".ax-table summary")
+    page.wait_for_selector(".ax-table td")
+    assert page.evaluate(EDGES) == {"cut": [], "scroll": ["ax-scroll"]}
 
 
 def test_a_view_made_before_it_is_on_the_page(page, tmp_path):
@@ -253,16 +285,13 @@ def test_keys_under_a_resting_pointer(page, tmp_path):
     assert page.errors == []
 
 
-@pytest.mark.parametrize("allowed", ["'unsafe-inline' 'unsafe-eval'", "'unsafe-inline' blob:"])
-def test_loader_with_and_without_eval(page, tmp_path, allowed):
-    """What a notebook loads makes the code a function; where the page forbids that, a module."""
-    weights = softmax(2, 3, 24, 24)
-    explorer = AttentionExplorer(weights, ["word"] * 24, head=2)
+def load_as_notebook(page, explorer, folder, allowed="'unsafe-inline' 'unsafe-eval'", lost=()):
+    """What a notebook does: the loader gets the traits, but for those that are ``lost``."""
     state = {name: getattr(explorer, name) for name in ("meta", *SELECTION)}
-    for name in ("code", "data"):
-        state[name] = list(getattr(explorer, name))
-    script = """
-        for (const name of ["code", "data"]) state[name] = Uint8Array.from(state[name]);
+    sent = [name for name in ("code", "data") if name not in lost]
+    state |= {name: list(getattr(explorer, name)) for name in sent}
+    script = f"for (const name of {sent}) state[name] = Uint8Array.from(state[name]);"
+    script += """
         widget.initialize({ model });
         widget.render({ model, el: document.body });
         try { window.mayEval = new Function("return true")(); } catch { window.mayEval = false; }
@@ -270,20 +299,39 @@ def test_loader_with_and_without_eval(page, tmp_path, allowed):
     script = MODEL.replace("STATE", json.dumps(state)) + script
     script = explorer._esm.replace("export default", "const widget =") + script
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
-    (tmp_path / "page.html").write_text(
+    (folder / "page.html").write_text(
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<style>{explorer._css}</style><body><script type="module">{script}</script>',
         encoding="utf-8",
     )
-    page.goto((tmp_path / "page.html").as_uri())
+    page.goto((folder / "page.html").as_uri())
+
+
+@pytest.mark.parametrize("allowed", ["'unsafe-inline' 'unsafe-eval'", "'unsafe-inline' blob:"])
+def test_loader_with_and_without_eval(page, tmp_path, allowed):
+    """What a notebook loads makes the code a function; where the page forbids that, a module."""
+    weights = softmax(2, 3, 24, 24)
+    explorer = AttentionExplorer(weights, ["word"] * 24, head=2)
+    load_as_notebook(page, explorer, tmp_path, allowed)
     page.wait_for_selector(".ax[data-drawn]")
     assert page.evaluate("window.mayEval") == ("eval" in allowed)
     assert np.abs(drawn_weights(page, (24, 24)) - weights[0, 2]).max() <= 1 / 255
 
 
-def test_broken_data_is_said_not_shown_blank(page, tmp_path):
+@pytest.mark.parametrize(
+    ("lost", "said"), [("code", "could not start"), ("data", "could not draw the weights")]
+)
+def test_what_got_lost_on_its_way_is_said(page, tmp_path, lost, said):
+    """Colab drops binary data of widgets that are opened inside a live view."""
     explorer = AttentionExplorer(softmax(3, 3), ["a", "b", "c"])
-    explorer.data = b"\xff\xff\xff"
+    load_as_notebook(page, explorer, tmp_path, lost=[lost])
+    page.wait_for_function(f"document.body.innerText.includes('{said}')")
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff\xff", deflate(bytes(8)) + END])
+def test_broken_data_is_said_not_shown_blank(page, tmp_path, data):
+    explorer = AttentionExplorer(softmax(3, 3), ["a", "b", "c"])
+    explorer.data = data  # no deflate stream, and one weight too few
     page.goto(explorer.save_html(tmp_path / "page.html").as_uri())
     page.wait_for_selector(".ax")
     page.wait_for_function("document.body.innerText.includes('could not draw the weights')")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.labdriver import ROOT, until
+from tests.labdriver import ROOT, pixels, until
 
 pytestmark = pytest.mark.browser
 
@@ -16,19 +16,14 @@ def test_start_here_runs_in_jupyterlab(page, lab):
     lab.close(page)
 
 
-def picture(output) -> str:
-    """The picture that an output shows, as its address; it must have a size on the screen."""
-    image = output.locator("img").first
-    image.wait_for()
-    assert image.bounding_box()["width"] > 100
-    return image.get_attribute("src")
-
-
 def test_notebook_03_shows_figures_and_a_slider_that_works(page, lab, tmp_path):
     (path,) = (ROOT / "notebooks").glob("03_*.ipynb")
     lab.open(page, f"notebooks/{path.name}")
     stored = lab.output_of(page, "play(draw_temperature")
-    assert picture(stored).startswith("data:image/png"), "before any cell is run"
+    image = stored.locator("img").first
+    pixels(page, image)
+    assert image.get_attribute("src").startswith("data:image/png"), "before any cell is run"
+    assert image.bounding_box()["width"] > 100
 
     lab.run_all(page)
     assert lab.errors(page) == []
@@ -36,14 +31,14 @@ def test_notebook_03_shows_figures_and_a_slider_that_works(page, lab, tmp_path):
     handle = output.locator(".noUi-handle").first
     handle.wait_for()
     image = output.locator("img").first
-    before, words_before = image.screenshot(), output.inner_text()
+    before, words_before = pixels(page, image), output.inner_text()
     for _ in range(5):
         handle.press("ArrowRight")
     page.wait_for_function(
         "([box, words]) => box.innerText !== words",
         arg=[output.element_handle(), words_before],
     )
-    until(page, lambda: image.screenshot() != before, "the slider moved and the figure stayed")
+    until(page, lambda: pixels(page, image) != before, "the slider moved and the figure stayed")
     page.screenshot(path=tmp_path / "notebook_03.png")
     assert page.errors == []
     lab.close(page)
