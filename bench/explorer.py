@@ -10,6 +10,9 @@ machine is unfair to all of them alike; the tables give medians, and the least a
   been left alone for a moment and its garbage collected.  "bare widget" is a button: what any
   widget costs JupyterLab.
 
+With "every line" the explorer draws all twelve heads of a layer, as head_view does, but for weights
+under half a step (0.0005, or 0.00017 from 65 keys on): of these random ones 12 to 22 %.
+
 A viewer that crashes or is too slow is a line "gave up: …", not the end of the run.
 """
 

@@ -44,7 +44,7 @@ def sort_keys(weights: np.ndarray) -> dict[str, list[float]]:
     """
     measures = {"entropy": head_entropy, "distance": head_distance}
     return {
-        name: np.concatenate([measure(layer) for layer in weights]).round(3).tolist()
+        name: np.concatenate([measure(layer) for layer in weights]).astype(float).round(3).tolist()
         for name, measure in measures.items()
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import uuid
 import zlib
 from collections.abc import Mapping
@@ -77,8 +78,12 @@ export default {
 
 @lru_cache(maxsize=1)
 def code() -> str:
-    """explorer.js as a plain script; a page calls its `render`."""
-    return (HERE / "explorer.js").read_text(encoding="utf-8").replace(EXPORT, "")
+    """explorer.js as a plain script; a page calls its `render`.
+
+    Indents and lines of comment stay at home: every notebook cell would carry them.
+    """
+    text = (HERE / "explorer.js").read_text(encoding="utf-8").replace(EXPORT, "")
+    return re.sub(r"^\s*(//.*\s*)*", "", text, flags=re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
