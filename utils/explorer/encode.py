@@ -60,7 +60,7 @@ def pack_weights(weights: np.ndarray, m: int) -> tuple[bytes, bytes]:
 
 
 def _pack_part(weights: np.ndarray, m: int) -> tuple[bytes, bytes]:
-    # Layer by layer: what fits the cache takes a third of the time.
+    # Layer by layer: what fits the cache takes two thirds of the time.
     steps = np.concatenate([quantise(layer, m).reshape(-1) for layer in weights])
     plane = np.minimum(steps, ESCAPE).astype(np.uint8)
     return deflate(plane.tobytes()), steps[steps >= ESCAPE].astype("<u2").tobytes()

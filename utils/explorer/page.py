@@ -80,7 +80,8 @@ export default {
 def code() -> str:
     """explorer.js as a plain script; a page calls its `render`.
 
-    Indents and lines of comment stay at home: every notebook cell would carry them.
+    Indents and lines of comment stay at home: every notebook cell would carry them.  (So no text
+    in explorer.js may run over several lines.)
     """
     text = (HERE / "explorer.js").read_text(encoding="utf-8").replace(EXPORT, "")
     return re.sub(r"^\s*(//.*\s*)*", "", text, flags=re.MULTILINE)
