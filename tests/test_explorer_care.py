@@ -273,3 +273,68 @@ def test_what_is_chosen_can_be_seen(page, tmp_path):
     page.mouse.move(1200, 5)
     assert "t150 looks at" in sentence(page)
     assert page.locator(".ax-figure").evaluate("box => box.scrollTop") == 0
+
+
+def test_each_layer_has_its_own_large_weights(page, tmp_path):
+    """Weights over 0.255 travel in a list of their own, and a layer is unpacked when it is shown."""
+    rng = np.random.default_rng(0)
+    sharp = rng.dirichlet(np.full(6, 0.2), size=(4, 3, 6)).astype(np.float32)  # (L, H, M, N)
+    other = rng.dirichlet(np.full(6, 0.5), size=(4, 3, 6)).astype(np.float32)
+    mask = np.ones((6, 6), bool)
+    mask[0, 5], mask[3, 0] = False, False
+    sharp[:, :, 0, 4] += sharp[:, :, 0, 5]
+    sharp[:, :, 3, 1] += sharp[:, :, 3, 0]
+    sharp[:, :, 0, 5] = sharp[:, :, 3, 0] = 0
+    explorer = AttentionExplorer(
+        {"a": sharp, "b": other}, {"a": list("uvwxyz"), "b": list("uvwxyz")}, mask={"a": mask},
+        layer=3, head=2, block="b",
+    )  # fmt: skip
+    counts = [panel["escaped"] for panel in explorer.meta["panels"]]
+    large = [(block > 0.2551).sum((1, 2, 3)).tolist() for block in (sharp, other)]
+    assert counts == large
+    assert len(set(counts[0])) > 1  # else a wrong list might pass for the right one
+    show(page, explorer, tmp_path)
+    page.locator(".ax-table summary").click()
+    layer, head = (page.locator(".ax-pick select").nth(i) for i in (0, 1))
+    for wanted in (3, 0, 2, 1):
+        layer.select_option(str(wanted))
+        for number in (2, 0, 1):
+            head.select_option(str(number))
+            settle(page)
+            told = page.locator(".ax-table tbody td").all_text_contents()[1:]
+            assert told == [f"{w:.3f}" for w in other[wanted, number].ravel().tolist()]
+    maps = page.locator(".ax-map")
+    for block, weights in enumerate((sharp, other)):
+        maps.nth(block).focus()
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        told = page.locator(".ax-table tbody td").all_text_contents()[1:]
+        assert told == [f"{w:.3f}" for w in weights[1, 1].ravel().tolist()]
+
+
+INK = """node => {
+    const {width, height} = node, step = height / 5;
+    const pen = node.getContext("2d"), row = y => [...Array(5).keys()].map(i => {
+        const {data} = pen.getImageData(y, Math.floor(i * step), 1, Math.ceil(step));
+        return Math.max(...data.filter((_, j) => j % 4 === 3));
+    });
+    return [row(0), row(width - 1)];
+}"""
+
+
+@pytest.mark.parametrize("all_heads", [False, True])
+def test_a_line_goes_from_its_query_to_its_key(page, tmp_path, all_heads):
+    """Only where a link begins and where it ends is there ink at the two sides of the picture."""
+    links = {0: 3, 1: 0, 2: 2, 4: 2}  # q looks at k; 3 may look nowhere
+    weights = np.zeros((2, 5, 5))
+    for query, key in links.items():
+        weights[:, query, key] = 1
+    mask = np.ones((5, 5), bool)
+    mask[3] = False
+    explorer = AttentionExplorer(
+        weights, list("abcde"), mask=mask, view="lines", all_heads=all_heads
+    )
+    show(page, explorer, tmp_path)
+    begin, end = page.locator(".ax-lines").evaluate(INK)
+    assert [ink > 100 for ink in begin] == [query in links for query in range(5)]
+    assert [ink > 100 for ink in end] == [key in links.values() for key in range(5)]

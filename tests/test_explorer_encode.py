@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from utils.explorer.encode import (
     END,
+    ESCAPE,
     deflate,
     pack_weights,
     quantise,
@@ -59,15 +60,23 @@ def test_steps_are_odd_so_that_bins_nest():
 def test_what_is_packed_comes_out_again(heads, scale, seed):
     one, two = softmax((3, heads, 10, 300), seed, scale), softmax((1, 1, 4, 4), seed, scale)
     (plane, large), (second, more) = pack_weights(one, 3), pack_weights(two, 1)
-    stream = plane + deflate(bytes([1, 0])) + second + deflate(large + more) + END
+    rest = b"".join(layer.tobytes() for layer in [*large, *more])
+    stream = plane + deflate(bytes([1, 0])) + second + deflate(rest) + END
     steps, mask, others = unpack(stream, [one.size, 2, two.size])
     assert (steps == quantise(one, 3).reshape(-1)).all()
     assert (others == quantise(two, 1).reshape(-1)).all()
     assert mask.tolist() == [1, 0]
+    escaped = (quantise(one, 3) >= ESCAPE).sum((1, 2, 3))
+    assert [len(layer) for layer in large] == escaped.tolist()  # what the page is told
+
+
+def packed_size(weights):
+    plane, large = pack_weights(weights, 1)
+    return len(plane) + sum(layer.nbytes for layer in large)
 
 
 def test_payload_of_twelve_layers_and_heads_is_small():
     weights = softmax((12, 12, 32, 32))
-    assert sum(map(len, pack_weights(weights, 1))) < 0.75 * weights.size
+    assert packed_size(weights) < 0.75 * weights.size
     causal = np.tril(np.ones((64, 64))) / np.arange(1, 65)[:, None]
-    assert sum(map(len, pack_weights(causal[None, None], 1))) < 0.3 * causal.size
+    assert packed_size(causal[None, None]) < 0.3 * causal.size

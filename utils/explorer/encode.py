@@ -12,7 +12,8 @@ Most k fit one byte.  Those that do not are written as 255 in the byte plane, an
 follow as 16-bit numbers in the same order.  Huffman coding (raw deflate, which every browser can
 undo by itself) then takes the sum to 0.3-0.8 bytes a weight.  Everything an explorer shows is one
 deflate stream, which the page undoes in one go: the byte planes, each followed by its mask if it
-has one, and then the 16-bit values of all of them in the same order.
+has one, and then the 16-bit values of all of them in the same order.  The page is told how many of
+these belong to each layer, so that it can turn a layer into numbers when it is first looked at.
 """
 
 from __future__ import annotations
@@ -49,21 +50,23 @@ def quantise(weights: np.ndarray, m: int) -> np.ndarray:
     return np.minimum(steps.astype(np.uint16), np.uint16(1000 * m))
 
 
-def pack_weights(weights: np.ndarray, m: int) -> tuple[bytes, bytes]:
-    """Weights (L, H, M, N) as a coded byte plane, and the values that did not fit, as they are."""
+def pack_weights(weights: np.ndarray, m: int) -> tuple[bytes, list[np.ndarray]]:
+    """Weights (L, H, M, N) as a coded byte plane, and by layer the values that did not fit."""
     parts = np.array_split(weights, max(1, min(len(weights), weights.size // PIECE)))
     if len(parts) == 1:
         return _pack_part(weights, m)
     with ThreadPoolExecutor(2) as workers:  # neither numpy nor zlib holds Python's lock
         planes, large = zip(*workers.map(_pack_part, parts, [m] * len(parts)))
-    return b"".join(planes), b"".join(large)
+    return b"".join(planes), sum(large, [])
 
 
-def _pack_part(weights: np.ndarray, m: int) -> tuple[bytes, bytes]:
-    # Layer by layer: what fits the cache takes two thirds of the time.
-    steps = np.concatenate([quantise(layer, m).reshape(-1) for layer in weights])
-    plane = np.minimum(steps, ESCAPE).astype(np.uint8)
-    return deflate(plane.tobytes()), steps[steps >= ESCAPE].astype("<u2").tobytes()
+def _pack_part(weights: np.ndarray, m: int) -> tuple[bytes, list[np.ndarray]]:
+    plane, large = np.empty((len(weights), weights[0].size), np.uint8), []
+    for layer, row in zip(weights, plane):  # what fits the cache takes two thirds of the time
+        steps = quantise(layer, m).reshape(-1)
+        np.minimum(steps, ESCAPE, out=row, casting="unsafe")
+        large.append(steps[row == ESCAPE].astype("<u2"))
+    return deflate(plane.tobytes()), large
 
 
 def deflate(piece: bytes) -> bytes:

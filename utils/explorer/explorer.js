@@ -29,29 +29,44 @@ function describePanel(entry) {
   panel.tokens = JSON.stringify([panel.queries, panel.keys]); // equal = same words
   // Blocks may differ in size.
   panel.at = (s) => ({ layer: Math.min(s.layer, L - 1), head: Math.min(s.head, H - 1) });
-  panel.start = (layer, head) => (Math.min(layer, L - 1) * H + Math.min(head, H - 1)) * M * N;
-  panel.weight = (layer, head, q, k) => panel.steps[panel.start(layer, head) + q * N + k] / panel.top;
+  // The steps of one head, row by row. A layer is unpacked when it is first asked for.
+  panel.layers = Array(L);
+  panel.cells = (layer, head) => {
+    const at = Math.min(layer, L - 1);
+    return (panel.layers[at] ||= unpack(panel, at))[Math.min(head, H - 1)];
+  };
+  panel.row = (layer, head, q) => panel.cells(layer, head).subarray(q * N, (q + 1) * N);
+  panel.weight = (layer, head, q, k) => panel.cells(layer, head)[q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
   return panel;
 }
 
-// The inverse of encode.py: a byte for each weight, 255 meaning "in the 16-bit list at the end".
+// The inverse of encode.py: first a byte for each weight of each panel, with its mask behind it, then
+// the 16-bit lists, layer by layer.
 function fillPanels(panels, raw) {
-  let at = 0, next = 0;
-  for (const { L, H, M, N, masked } of panels) next += L * H * M * N + (masked ? M * N : 0);
+  let at = 0;
   for (const panel of panels) {
-    const { L, H, M, N } = panel, plane = raw.subarray(at, (at += L * H * M * N));
-    // Copied and searched natively: a loop takes four times as long.
-    const steps = (panel.steps = new Uint16Array(plane));
-    for (let i = plane.indexOf(255); i >= 0; i = plane.indexOf(255, i + 1)) {
-      steps[i] = raw[next] | (raw[next + 1] << 8);
-      next += 2;
-    }
-    panel.mask = panel.masked ? raw.slice(at, (at += M * N)) : null;
+    const { L, H, M, N } = panel;
+    panel.plane = raw.subarray(at, (at += L * H * M * N));
+    panel.mask = panel.masked ? raw.subarray(at, (at += M * N)) : null;
   }
-  if (next !== raw.length) {
-    throw new Error(`expected ${number(next)} bytes of weights, got ${number(raw.length)}`);
+  for (const panel of panels) {
+    panel.large = panel.escaped.map((count) => raw.subarray(at, (at += 2 * count)));
   }
+  if (at !== raw.length) {
+    throw new Error(`expected ${number(at)} bytes of weights, got ${number(raw.length)}`);
+  }
+}
+
+// One layer, head by head. A byte of 255 means "in the 16-bit list".
+function unpack({ plane, large, H, M, N }, layer) {
+  const size = M * N, bytes = plane.subarray(layer * H * size, (layer + 1) * H * size);
+  // Copied and searched natively: a loop takes four times as long.
+  const steps = new Uint16Array(bytes), list = large[layer];
+  for (let i = bytes.indexOf(255), j = 0; i >= 0; i = bytes.indexOf(255, i + 1), j += 2) {
+    steps[i] = list[j] | (list[j + 1] << 8);
+  }
+  return Array.from({ length: H }, (_, head) => steps.subarray(head * size, (head + 1) * size));
 }
 
 // A step is an odd part of a thousandth: rounding to thousandths is exact, see encode.py.
@@ -85,9 +100,11 @@ function table256(stops) {
   }
   return colours;
 }
-const TABLES = Object.fromEntries(
-  ["light", "dark"].map((t) => [t, { ramp: table256(RAMP[t]), split: table256(SPLIT[t]) }]),
-);
+const TABLES = new Map(); // made when first needed
+function tableOf(stops) {
+  if (!TABLES.has(stops)) TABLES.set(stops, table256(stops));
+  return TABLES.get(stops);
+}
 
 function themeOf() {
   const { body, documentElement: html } = document;
@@ -128,7 +145,7 @@ function make(tag, properties = {}, ...children) {
   return node;
 }
 const word = (token, longest = 60) => make("bdi", { className: "ax-word" }, label(token, longest));
-const number = (value) => value.toLocaleString("en-US");
+const number = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","); // 12,288
 // The rest are the browser's.
 const plainKey = (event) =>
   !(event.ctrlKey || event.metaKey || event.altKey) || event.getModifierState("AltGraph");
@@ -204,14 +221,16 @@ function heatmap(app, index, room) {
   const wanted = clamp(Math.min((room - (narrow ? 70 : 96)) / N, 600 / M), 1, largest);
   const size = clamp(wanted * 0.62, 9, 13);
   probe.font = `${size}px ${FONT}`;
-  const width = (tokens) =>
-    Math.max(...tokens.map((t) => Math.min(most, probe.measureText(label(t, 24)).width)));
-  const left = Math.ceil(Math.min(width(panel.queries), narrow ? 90 : most)) + 14;
+  const names = (tokens) => tokens.map((token) => label(token, 24));
+  const queries = names(panel.queries);
+  const keys = panel.keys === panel.queries ? queries : names(panel.keys);
+  const widest = (texts) => Math.max(...texts.map((t) => Math.min(most, probe.measureText(t).width)));
+  const queryWidth = widest(queries), keyWidth = keys === queries ? queryWidth : widest(keys);
+  const left = Math.ceil(Math.min(queryWidth, narrow ? 90 : most)) + 14;
   const cell = (() => {
     const free = clamp(Math.min((room - left - 8) / N, 600 / M), 1, largest);
     return free >= 3 ? Math.floor(free) : free;
   })();
-  const keyWidth = width(panel.keys);
   const upright = keyWidth <= cell - 4;
   const slanted = !upright && cell >= 22 && !narrow;
   const above = Math.ceil(upright ? size + 12 : slanted ? keyWidth * 0.72 + size + 6 : keyWidth + 12);
@@ -254,16 +273,16 @@ function heatmap(app, index, room) {
     const s = app.state, other = app.partner(index), key = [s.layer, s.head, app.theme, !!other].join();
     if (key === painted) return;
     painted = key;
-    const from = panel.start(s.layer, s.head), { steps, shade } = panel;
+    const cells = panel.cells(s.layer, s.head), { shade } = panel;
     if (other) {
-      const theirs = other.start(s.layer, s.head), colours = TABLES[app.theme].split;
+      const theirs = other.cells(s.layer, s.head), colours = tableOf(SPLIT[app.theme]);
       for (let i = 0; i < M * N; i++) {
-        const gap = (steps[from + i] - other.steps[theirs + i]) / panel.top;
+        const gap = (cells[i] - theirs[i]) / panel.top;
         words32[i] = colours[Math.round(127.5 + 127.5 * Math.sign(gap) * Math.sqrt(Math.abs(gap)))];
       }
     } else {
-      const colours = TABLES[app.theme].ramp;
-      for (let i = 0; i < M * N; i++) words32[i] = colours[shade[steps[from + i]]];
+      const colours = tableOf(RAMP[app.theme]);
+      for (let i = 0; i < M * N; i++) words32[i] = colours[shade[cells[i]]];
     }
     map.getContext("2d").putImageData(pixels, 0, 0);
     if (fine) overlay(s);
@@ -301,26 +320,25 @@ function heatmap(app, index, room) {
       pen.fillStyle = marked ? app.colours.accent : app.colours.ink;
       pen.textBaseline = "middle";
     };
+    const write = (pen, texts, at, draw) => {
+      dip(pen, false);
+      texts.forEach((text, i) => { if (i !== at && shown(i, at)) draw(text, i); });
+      if (at == null) return;
+      dip(pen, true);
+      draw(texts[at], at);
+    };
     penBeside.clearRect(0, -spare, left, spare + tall - above);
     penBeside.textAlign = "right";
-    for (let q = 0; q < M; q++) {
-      if (!shown(q, mark.q)) continue;
-      dip(penBeside, q === mark.q);
-      penBeside.fillText(
-        shorten(penBeside, label(panel.queries[q], 24), left - 10),
-        left - 6,
-        (q + 0.5) * cell,
-      );
-    }
+    write(penBeside, queries, mark.q, (text, q) => {
+      penBeside.fillText(shorten(penBeside, text, left - 10), left - 6, (q + 0.5) * cell);
+    });
     penTop.clearRect(0, 0, wide, above);
     penTop.textAlign = upright ? "center" : "left";
-    for (let k = 0; k < N; k++) {
-      if (!shown(k, mark.k)) continue;
-      dip(penTop, k === mark.k);
-      const text = label(panel.keys[k], 24), x = left + (k + 0.5) * cell;
+    write(penTop, keys, mark.k, (text, k) => {
+      const x = left + (k + 0.5) * cell;
       if (upright) {
         penTop.fillText(text, x, above - size / 2 - 4);
-        continue;
+        return;
       }
       penTop.save();
       penTop.translate(x + (slanted ? -1 : 0), above - 6);
@@ -328,7 +346,7 @@ function heatmap(app, index, room) {
       const space = slanted ? Math.min(most, (wide - x) * 1.41 - size / 2) : above - 8;
       penTop.fillText(shorten(penTop, text, space), 0, 0);
       penTop.restore();
-    }
+    });
   }
 
   function paint() {
@@ -439,57 +457,83 @@ function slope(width) {
 // ends, so that a running sum over the column gives what covers each pixel. The faintest lines
 // skip this and drop their share on the nearest two pixels. `coarse` is a column's width: where
 // there are thousands of lines, two pixels are as good as one.
-function rasterise(image, layers, M, N, step, coarse) { // `shift` lets the heads of a layer run side by side
-  const { width, height, data } = image, way = slope(width), FAINT = 0.15, EDGE = 2;
+// The loops are functions of their own: the browser makes short ones fast twice as soon.
+const FAINT = 0.15, EDGE = 2; // thickness; pixels above the picture
+
+function rasterise(image, heads, M, N, step, coarse) {
+  const { width, height } = image, way = slope(width);
   const edge = new Float32Array(height + 8), dust = new Float32Array(height + 8);
-  const [sum, red, green, blue] = [0, 1, 2, 3].map(() => new Float32Array(height));
-  const steep = new Float32Array(M + N), long = new Float32Array(M + N); // by k - q + M
+  const sums = [0, 1, 2, 3].map(() => new Float32Array(height)); // cover, red, green, blue
+  const column = { step, down: 0, steep: new Float32Array(M + N), long: new Float32Array(M + N) };
   for (let x = 0; x < width; x++) {
-    sum.fill(0); red.fill(0); green.fill(0); blue.fill(0);
-    const down = (way[x] + way[x + 1]) / 2, fall = (way[x + 1] - way[x]) * step;
-    for (let d = -M; d < N; d++) {
-      steep[d + M] = Math.abs(d * fall);
-      long[d + M] = Math.hypot(1, (d * fall) / coarse);
+    const fall = (way[x + 1] - way[x]) * step;
+    column.down = (way[x] + way[x + 1]) / 2;
+    for (let d = -M; d < N; d++) { // d = k - q
+      column.steep[d + M] = Math.abs(d * fall);
+      column.long[d + M] = Math.sqrt(1 + ((d * fall) / coarse) ** 2); // Math.hypot is ten times slower
     }
-    for (const { steps, start, shift, colour: [r, g, b], thick, from, to, first, last } of layers) {
-      for (let q = from; q < to; q++) {
-        const row = start + q * N, diagonal = M - q;
-        for (let k = first; k < last; k++) {
-          const thin = thick[steps[row + k]];
-          if (thin === 0) continue;
-          const y = (q + 0.5 + (k - q) * down) * step + EDGE + shift, part = thin * long[k + diagonal];
-          if (thin < FAINT) {
-            const at = (y - 0.5) | 0, share = part * (y - 0.5 - at);
-            dust[at] += part - share;
-            dust[at + 1] += share;
-            continue;
-          }
-          const tall = steep[k + diagonal] + part, value = part / tall;
-          const top = Math.max(0, y - tall / 2), end = Math.min(height + 5, y + tall / 2);
-          const i = top | 0, j = end | 0;
-          const begun = value * (top - i), ended = value * (end - j);
-          edge[i] += value - begun;
-          edge[i + 1] += begun;
-          edge[j] -= value - ended;
-          edge[j + 1] -= ended;
-        }
+    for (const head of heads) {
+      cover(head, column, M, N, edge, dust);
+      addUp(edge, dust, height, head.colour, ...sums);
+    }
+    ink(image, x, ...sums);
+  }
+}
+
+// How many lines a head has: those with some thickness.
+function linesOf({ cells, thick, from, to, first, last }, N) {
+  let count = 0;
+  for (let q = from; q < to; q++) {
+    for (let k = first; k < last; k++) if (thick[cells[q * N + k]] > 0) count++;
+  }
+  return count;
+}
+
+// One head's lines in one column; `shift` lets the heads of a layer run side by side.
+function cover({ cells, shift, thick, from, to, first, last }, column, M, N, edge, dust) {
+  const { step, down, steep, long } = column, bottom = edge.length - 3;
+  for (let q = from; q < to; q++) {
+    const row = q * N, diagonal = M - q;
+    for (let k = first; k < last; k++) {
+      const thin = thick[cells[row + k]];
+      if (thin === 0) continue;
+      const y = (q + 0.5 + (k - q) * down) * step + EDGE + shift, part = thin * long[k + diagonal];
+      if (thin < FAINT) {
+        const at = (y - 0.5) | 0, share = part * (y - 0.5 - at);
+        dust[at] += part - share;
+        dust[at + 1] += share;
+        continue;
       }
-      let covered = edge[0] + edge[1];
-      for (let y = 0; y < height; y++) {
-        const at = y + EDGE;
-        covered += edge[at];
-        const s = covered + dust[at];
-        edge[at] = dust[at] = 0; // clean for the next head
-        if (s > 1e-4) { sum[y] += s; red[y] += s * r; green[y] += s * g; blue[y] += s * b; }
-      }
-      for (const ends of [edge, dust]) { ends.fill(0, 0, EDGE); ends.fill(0, height + EDGE); }
+      const tall = steep[k + diagonal] + part, value = part / tall;
+      const top = Math.max(0, y - tall / 2), end = Math.min(bottom, y + tall / 2);
+      const i = top | 0, j = end | 0;
+      const begun = value * (top - i), ended = value * (end - j);
+      edge[i] += value - begun;
+      edge[i + 1] += begun;
+      edge[j] -= value - ended;
+      edge[j + 1] -= ended;
     }
-    for (let y = 0, at = x * 4; y < height; y++, at += width * 4) {
-      const s = sum[y];
-      if (s === 0) { data[at + 3] = 0; continue; }
-      data[at] = red[y] / s; data[at + 1] = green[y] / s; data[at + 2] = blue[y] / s;
-      data[at + 3] = 255 * (1 - Math.exp(-2 * s));
-    }
+  }
+}
+
+function addUp(edge, dust, height, [r, g, b], sum, red, green, blue) {
+  let covered = edge[0] + edge[1];
+  for (let y = 0; y < height; y++) {
+    covered += edge[y + EDGE];
+    const s = covered + dust[y + EDGE];
+    if (s > 1e-4) { sum[y] += s; red[y] += s * r; green[y] += s * g; blue[y] += s * b; }
+  }
+  edge.fill(0); // clean for the next head
+  dust.fill(0);
+}
+
+function ink({ width, height, data }, x, sum, red, green, blue) {
+  for (let y = 0, at = x * 4; y < height; y++, at += width * 4) {
+    const s = sum[y];
+    if (s === 0) continue; // the picture is new, and clear there
+    data[at] = red[y] / s; data[at + 1] = green[y] / s; data[at + 2] = blue[y] / s;
+    data[at + 3] = 255 * (1 - Math.exp(-2 * s));
+    sum[y] = red[y] = green[y] = blue[y] = 0;
   }
 }
 
@@ -543,11 +587,9 @@ function lines(app, index, room) {
     for (let v = 1; v <= panel.top; v++) {
       if (v >= limit) thick[v] = Math.max(least, (v / panel.top) * most) * ratio;
     }
-    const { steps } = panel;
-    const layers = heads.map((head, i) => ({
-      steps,
+    const bundles = heads.map((head, i) => ({
+      cells: panel.cells(s.layer, head),
       thick,
-      start: panel.start(s.layer, head),
       from: rangeQ[0],
       to: rangeQ[1],
       first: rangeK[0],
@@ -555,18 +597,11 @@ function lines(app, index, room) {
       shift: ((i - (count - 1) / 2) / count) * 0.8 * step * ratio,
       colour: rgb(s.all_heads ? HEAD_COLOURS[head % 12] : c.line),
     }));
-    let drawn = 0;
-    for (const { start } of layers) {
-      for (let q = rangeQ[0]; q < rangeQ[1]; q++) {
-        for (let k = rangeK[0]; k < rangeK[1]; k++) {
-          if (steps[start + q * N + k] >= limit) drawn++;
-        }
-      }
-    }
+    const drawn = bundles.reduce((sum, bundle) => sum + linesOf(bundle, N), 0);
     const coarse = drawn > 4000 ? 2 : 1;
     const sheet = (images[coarse] ||= scratch(Math.ceil(canvas.width / coarse), canvas.height));
     const paper = sheet.getContext("2d"), image = paper.createImageData(sheet.width, sheet.height);
-    rasterise(image, layers, M, N, step * ratio, coarse);
+    rasterise(image, bundles, M, N, step * ratio, coarse);
     paper.putImageData(image, 0, 0);
     pen.clearRect(0, 0, across, height);
     pen.drawImage(sheet, 0, 0, across, height);
@@ -682,19 +717,20 @@ function headGrid(app, index, room) {
     if (painted === app.theme) return;
     painted = app.theme;
     const pen2 = sheet.getContext("2d"), image = pen2.createImageData(dots * H, dots * L);
-    const out = new Uint32Array(image.data.buffer), colours = TABLES[app.theme].ramp;
-    const { steps, shade } = panel;
+    const out = new Uint32Array(image.data.buffer), colours = tableOf(RAMP[app.theme]);
+    const { shade } = panel;
     // Pixel i of the small map shows the cells from[i] to from[i + 1], at least one.
     const starts = (count) =>
       Uint16Array.from({ length: dots + 1 }, (_, i) => Math.floor((i * count) / dots));
     const top = starts(M), left = starts(N);
     for (let h = 0; h < L * H; h++) {
       const corner = Math.floor(h / H) * dots * dots * H + (h % H) * dots;
+      const cells = panel.cells(Math.floor(h / H), h % H);
       for (let y = 0; y < dots; y++) for (let x = 0; x < dots; x++) {
         let most = 0;
         for (let q = top[y]; q < Math.max(top[y] + 1, top[y + 1]); q++) {
-          const row = h * M * N + q * N, end = row + Math.max(left[x] + 1, left[x + 1]);
-          for (let i = row + left[x]; i < end; i++) if (steps[i] > most) most = steps[i];
+          const row = q * N, end = row + Math.max(left[x] + 1, left[x + 1]);
+          for (let i = row + left[x]; i < end; i++) if (cells[i] > most) most = cells[i];
         }
         out[corner + y * dots * H + x] = colours[shade[most]];
       }
@@ -777,15 +813,15 @@ function headGrid(app, index, room) {
 // ---------------------------------------------------------------- pictures
 
 // The picture, dark where a patch gets nothing and clear where it gets the most.
-function veil(pen, app, panel, start, width, height) {
-  const [rows, columns] = app.grid, extra = panel.N - rows * columns, { steps } = panel;
+function veil(pen, app, panel, row, width, height) {
+  const [rows, columns] = app.grid, patches = row.subarray(panel.N - rows * columns);
   pen.imageSmoothingEnabled = app.picture.width > 64; // the pixels of a tiny picture stay pixels
   pen.drawImage(app.picture, 0, 0, width, height);
   let most = 0;
-  for (let i = 0; i < rows * columns; i++) most = Math.max(most, steps[start + extra + i]);
+  for (const step of patches) most = Math.max(most, step);
   const cover = scratch(columns, rows), image = new ImageData(columns, rows);
   for (let i = 0; i < rows * columns; i++) {
-    image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(steps[start + extra + i] / (most || 1)));
+    image.data[i * 4 + 3] = 196 * (1 - Math.sqrt(patches[i] / (most || 1)));
   }
   cover.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
@@ -844,8 +880,7 @@ function imageView(app, room) {
   function paint() {
     const s = app.state, q = query(), rolled = s.panel === flow, { layer, head: at } = panel.at(s);
     const shown = rolled ? app.panels[flow] : panel;
-    const start = shown.start(s.layer, rolled ? 0 : s.head) + q * panel.N;
-    const most = veil(pen, app, shown, start, wide, tall);
+    const most = veil(pen, app, shown, shown.row(s.layer, rolled ? 0 : s.head, q), wide, tall);
     if (looksAtItself && q >= extra) outline(pen, app, q - extra, wide, tall, "#fff");
     const k = app.mark(0).k;
     if (k != null && k >= extra) outline(pen, app, k - extra, wide, tall, app.colours.spot);
@@ -855,21 +890,14 @@ function imageView(app, room) {
       ` · brightest = ${threeDecimals(most)}`,
     );
     small.forEach((item, head) => {
-      const top = veil(item.pen, app, panel, panel.start(s.layer, head) + q * panel.N, item.side, item.tall);
+      const top = veil(item.pen, app, panel, panel.row(s.layer, head, q), item.side, item.tall);
       item.name.textContent = `head ${head}`;
       item.most.textContent = threeDecimals(top);
       item.node.setAttribute("aria-pressed", !rolled && head === at);
     });
     if (roll) {
       const other = app.panels[flow];
-      const top = veil(
-        roll.pen,
-        app,
-        other,
-        other.start(s.layer, 0) + q * panel.N,
-        roll.side,
-        roll.tall,
-      );
+      const top = veil(roll.pen, app, other, other.row(s.layer, 0, q), roll.side, roll.tall);
       roll.name.textContent = "rollout";
       roll.most.textContent = threeDecimals(top);
       roll.node.setAttribute("aria-pressed", rolled);
@@ -939,14 +967,7 @@ function wordsView(app, room) {
   function paint() {
     const s = app.state;
     items.forEach((item, q) => {
-      const most = veil(
-        item.pen,
-        app,
-        panel,
-        panel.start(s.layer, s.head) + q * panel.N,
-        item.side,
-        item.tall,
-      );
+      const most = veil(item.pen, app, panel, panel.row(s.layer, s.head, q), item.side, item.tall);
       item.name.textContent = label(panel.queries[q], 18);
       item.most.textContent = threeDecimals(most);
       item.node.setAttribute("aria-pressed", q === app.chosen(0).q);

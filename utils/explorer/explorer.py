@@ -123,8 +123,9 @@ class AttentionExplorer(anywidget.AnyWidget):
             "sort": sort, "all_heads": all_heads, "difference": difference,
         }  # fmt: skip
         chosen = self._checked(chosen)
-        meta = _describe(panels, self._own, grid, self._title)
-        data, code = _encode(panels), page.packed_code()
+        data, escaped = _encode(panels)
+        meta = _describe(panels, self._own, grid, self._title, escaped)
+        code = page.packed_code()
         super().__init__(meta=meta, code=code, data=data, picture=picture, **chosen)
 
     # --- the selection: checked here, so that a wrong number is an error and no blank picture ---
@@ -315,8 +316,9 @@ def _compared(compare: Any, own: list[Panel]) -> list[Panel]:
 
 
 def _describe(
-    panels: list[Panel], own: int, grid: tuple[int, int] | None, title: str
-) -> dict[str, Any]:
+    panels: list[Panel], own: int, grid: tuple[int, int] | None, title: str,
+    escaped: list[list[int]],
+) -> dict[str, Any]:  # fmt: skip
     """What the page is told of the panels, all but the weights."""
     described = []
     for i, panel in enumerate(panels):
@@ -325,6 +327,7 @@ def _describe(
             "compared": i >= own and not panel.flow, "partner": panel.partner,
             "m": steps_per_thousandth(panel.weights.shape[-1]), "masked": panel.mask is not None,
             "queries": panel.queries, "gold": [list(pair) for pair in panel.gold],
+            "escaped": escaped[i],
         }  # fmt: skip
         if panel.keys != panel.queries:
             entry["keys"] = panel.keys
@@ -337,8 +340,8 @@ def _describe(
     return meta
 
 
-def _encode(panels: list[Panel]) -> bytes:
-    """The weights and masks of all panels as one stream."""
+def _encode(panels: list[Panel]) -> tuple[bytes, list[list[int]]]:
+    """The weights and masks of all panels as one stream, and the 16-bit values' numbers."""
     stream, large = [], []
     for panel in panels:
         plane, rest = pack_weights(panel.weights, steps_per_thousandth(panel.weights.shape[-1]))
@@ -346,4 +349,6 @@ def _encode(panels: list[Panel]) -> bytes:
         large.append(rest)
         if panel.mask is not None:
             stream.append(deflate(panel.mask.astype(np.uint8).tobytes()))
-    return b"".join([*stream, deflate(b"".join(large)), END])
+    rest = b"".join(layer.tobytes() for layers in large for layer in layers)
+    escaped = [[len(layer) for layer in layers] for layers in large]
+    return b"".join([*stream, deflate(rest), END]), escaped
