@@ -44,14 +44,17 @@ def test_blocks_are_compared_with_their_like(page, tmp_path):
     page.locator("label:has-text('Difference') >> input").check()
     hover_cell(page, 0, 1, decoder)
     gap = f"{float(mine) - float(other):+.3f}".replace("-", "−")
-    assert page.inner_text(".ax-tip").endswith(f"{mine} ({gap})")
+    assert page.text_content(".ax-tip").endswith(f"{mine} ({gap})")
+    assert f"(later: decoder: {other}, difference {gap})" in sentence(page)
     assert page.locator(".ax-name").all_inner_texts()[1] == "decoder − later: decoder"
 
 
 def test_other_words_are_not_subtracted(page, tmp_path):
     other = AttentionExplorer(softmax(4, 4, seed=1), ["a", "dog", "ran", "!"])
     mine = softmax(4, 4)
-    show(page, AttentionExplorer(mine, SOURCE, compare=other, difference=True), tmp_path)
+    with pytest.raises(ValueError, match="the same shape for the same tokens"):
+        AttentionExplorer(mine, SOURCE, compare=other, difference=True)
+    show(page, AttentionExplorer(mine, SOURCE, compare=other), tmp_path)
     assert page.locator(".ax-map").count() == 2  # nothing is hidden for a difference that is none
     assert page.is_hidden("label:has-text('Difference')")
     hover_cell(page, 1, 2, ".ax-map >> nth=0")
@@ -276,7 +279,7 @@ def test_what_is_chosen_can_be_seen(page, tmp_path):
 
 
 def test_each_layer_has_its_own_large_weights(page, tmp_path):
-    """Weights over 0.255 travel in a list of their own, and a layer is unpacked when it is shown."""
+    """Weights over 0.255 travel in a list of their own; a layer is unpacked when it is shown."""
     rng = np.random.default_rng(0)
     sharp = rng.dirichlet(np.full(6, 0.2), size=(4, 3, 6)).astype(np.float32)  # (L, H, M, N)
     other = rng.dirichlet(np.full(6, 0.5), size=(4, 3, 6)).astype(np.float32)

@@ -193,6 +193,34 @@ def test_names_of_compared_blocks():
         AttentionExplorer(twice, TOKENS, compare=AttentionExplorer({"a": GOOD}, TOKENS))
 
 
+@pytest.mark.parametrize(
+    ("rows", "tokens", "sentence"),
+    [
+        (3, ["a"], "have 3 rows but 1 token came: one token for each of the rows"),
+        (1, ["a", "b"], "have 1 row but 2 queries came: one token"),
+        (1, "a", "must be a list of 1 token, got one string"),
+        (3, [TOKENS], "have 3 rows but 1 token came: one list too many is around the tokens"),
+        (3, (tuple(TOKENS),), "but 1 token came: one list too many is around the tokens"),
+        (3, np.array([TOKENS]), "but 1 token came: one list too many is around the tokens"),
+        (3, torch.tensor([[5, 6, 7]]), "but 1 token came: one list too many is around the tokens"),
+        (3, [TOKENS[:2]], "but 1 token came: one token for each of the rows"),
+        (3, ["cat"], "but 1 token came: one token for each of the rows"),
+    ],
+)
+def test_one_token_and_one_list_too_many(rows, tokens, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        AttentionExplorer(np.eye(rows), tokens)
+
+
+def test_cross_attention_with_one_query_or_key():
+    with pytest.raises(ValueError, match=r"1 row \(queries\) and 2 columns \(keys\).* 2 tokens"):
+        AttentionExplorer([[0.5, 0.5]], ["a"])
+    with pytest.raises(
+        ValueError, match=r"2 rows \(queries\) and 1 column \(keys\).* with 1 token$"
+    ):
+        AttentionExplorer([[1.0], [1.0]], ["a", "b"])
+
+
 def test_transformer_says_which_block():
     cross = np.full((3, 4), 0.25)
     blocks = weights(4, 4), weights(3, 3), cross
@@ -392,7 +420,7 @@ def png_bytes():
         (np.zeros((0, 8)), r"the image is empty: its shape is \(0, 8\)"),
         (np.zeros((8, 0, 3), np.uint8), "the image is empty"),
         (Image.new("RGB", (0, 5)), r"the image is empty: its size is \(0, 5\)"),
-        (None, "pass image= too"),
+        (None, "image must be a PIL image, .* got None"),
     ],
 )
 def test_bad_pictures(image, sentence):

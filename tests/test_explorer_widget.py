@@ -40,6 +40,8 @@ def test_selection_is_checked(explorer):
         ("sort", "size", "sort must be one of"),
         ("threshold", 2.0, "between 0 and 1"),
         ("block", "encoder", "block must be one of"),
+        ("difference", True, "pass compare= with weights of the same shape"),
+        ("all_heads", 1, "all_heads must be True or False, got 1"),
     ]:
         with pytest.raises(traitlets.TraitError, match=re.escape(sentence)):
             setattr(explorer, name, value)
@@ -52,12 +54,31 @@ def test_numbers_of_numpy_and_torch_choose_too(explorer):
     explorer.head = torch.tensor([0.1, 0.9]).argmax()
     explorer.layer, explorer.threshold = np.int64(1), np.float32(0.5)
     explorer.token = np.array(1)
+    explorer.all_heads = np.True_
+    assert explorer.all_heads is True
     chosen = [explorer.layer, explorer.head, explorer.token, explorer.threshold]
     assert chosen == [1, 1, 1, 0.5]
     assert {type(number) for number in chosen} == {int, float}
     for wrong in ("1", 1.0, np.array([1]), torch.tensor(0.5)):
         with pytest.raises(traitlets.TraitError, match="head must be a whole number"):
             explorer.head = wrong
+
+
+def test_a_threshold_is_a_whole_step(explorer):
+    """Then what is hidden is what is under it: weights are whole steps too."""
+    explorer.threshold = 0.0504
+    assert explorer.threshold == 0.05
+    long = AttentionExplorer(softmax(2, 100), ["a", "b"], list(range(100)), threshold=0.0504)
+    assert long.threshold == pytest.approx(0.0504 // (1 / 3000) / 3000)
+
+
+def test_every_blocks_weights_can_be_read():
+    blocks = {"deep": softmax(4, 2, 3, 3), "flat": softmax(1, 1, 3, 3)}
+    explorer = AttentionExplorer(blocks, {name: list("abc") for name in blocks})
+    assert list(explorer.blocks) == ["deep", "flat"]
+    for name, weights in blocks.items():
+        assert (explorer.blocks[name] == weights).all()
+        assert not explorer.blocks[name].flags.writeable
 
 
 def test_a_choice_in_the_page_arrives(explorer):

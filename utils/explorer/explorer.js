@@ -35,6 +35,15 @@ function describePanel(entry) {
     const at = Math.min(layer, L - 1);
     return (panel.layers[at] ||= unpack(panel, at))[Math.min(head, H - 1)];
   };
+  // The cells of a head that the mask forbids and that are not 0 all the same.
+  const broken = new WeakMap();
+  panel.broken = (layer, head) => {
+    const cells = panel.cells(layer, head);
+    if (!broken.has(cells)) {
+      broken.set(cells, panel.mask ? [...cells.keys()].filter((i) => cells[i] && !panel.mask[i]) : []);
+    }
+    return broken.get(cells);
+  };
   panel.row = (layer, head, q) => panel.cells(layer, head).subarray(q * N, (q + 1) * N);
   panel.weight = (layer, head, q, k) => panel.cells(layer, head)[q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
@@ -220,21 +229,21 @@ function heatmap(app, index, room) {
   const largest = Math.max(M, N) <= 8 ? 54 : 44; // a few tokens may have large cells
   const wanted = clamp(Math.min((room - (narrow ? 70 : 96)) / N, 600 / M), 1, largest);
   const size = clamp(wanted * 0.62, 9, 13);
-  probe.font = `${size}px ${FONT}`;
+  probe.font = `600 ${size}px ${FONT}`; // as the chosen one is written
   const names = (tokens) => tokens.map((token) => label(token, 24));
   const queries = names(panel.queries);
   const keys = panel.keys === panel.queries ? queries : names(panel.keys);
   const widest = (texts) => Math.max(...texts.map((t) => Math.min(most, probe.measureText(t).width)));
   const queryWidth = widest(queries), keyWidth = keys === queries ? queryWidth : widest(keys);
   const left = Math.ceil(Math.min(queryWidth, narrow ? 90 : most)) + 14;
-  const cell = (() => {
-    const free = clamp(Math.min((room - left - 8) / N, 600 / M), 1, largest);
+  const cellWith = (lean) => { // beside the map the last slanted name wants room
+    const free = clamp(Math.min((room - left - lean) / N, 600 / M), 1, largest);
     return free >= 3 ? Math.floor(free) : free;
-  })();
-  const upright = keyWidth <= cell - 4;
-  const slanted = !upright && cell >= 22 && !narrow;
+  };
+  const upright = keyWidth <= cellWith(8) - 4, tilt = Math.max(8, keyWidth * 0.72 + 2);
+  const slanted = !upright && cellWith(tilt) >= 22 && !narrow;
   const above = Math.ceil(upright ? size + 12 : slanted ? keyWidth * 0.72 + size + 6 : keyWidth + 12);
-  const lean = slanted ? Math.min(keyWidth * 0.72, Math.max(8, room - left - cell * N)) : 8;
+  const lean = slanted ? tilt : 8, cell = cellWith(lean);
   const [wide, tall] = [left + cell * N + lean, above + cell * M + 6];
   const every = Math.max(1, Math.ceil((size + 1) / cell));
 
@@ -291,7 +300,7 @@ function heatmap(app, index, room) {
       "aria-label",
       `Heatmap${
         panel.name ? ` of ${panel.name}` : ""
-      }, layer ${layer}, head ${head}, ${M} queries by ${N} keys. Arrow keys move over the cells, Escape lets go.`,
+      }${other ? ` minus ${other.name}` : ""}, layer ${layer}, head ${head}, ${M} queries by ${N} keys. Arrow keys move over the cells, Escape lets go.`,
     );
   }
 
@@ -299,6 +308,7 @@ function heatmap(app, index, room) {
     const c = app.colours;
     pen.clearRect(0, 0, cell * N, cell * M);
     if (panel.mask) hatch(pen, panel, cell, c);
+    if (cell >= 4) cross(panel.broken(s.layer, s.head));
     if (cell >= 34) numbers(s);
     pen.strokeStyle = c.gold;
     pen.lineWidth = clamp(cell / 8, 1, 3);
@@ -306,6 +316,24 @@ function heatmap(app, index, room) {
     for (const [q, k] of panel.gold) {
       pen.strokeRect(k * cell + inset, q * cell + inset, cell - 2 * inset, cell - 2 * inset);
     }
+  }
+
+  function cross(broken) { // on a dark cell the grey hatching cannot be seen
+    pen.lineWidth = 1;
+    pen.globalAlpha = 0.5;
+    for (const i of broken) {
+      const x = (i % N) * cell, y = Math.floor(i / N) * cell, half = cell / 2;
+      pen.strokeStyle = inkOn(words32[i]);
+      pen.beginPath();
+      for (const [a, b] of [[half, half], [cell, cell]]) {
+        pen.moveTo(x + cell - a, y + cell);
+        pen.lineTo(x + cell, y + cell - b);
+      }
+      pen.moveTo(x, y + half);
+      pen.lineTo(x + half, y);
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
   }
 
   function labels(mark) { // only when another token is marked, or the theme has changed
@@ -343,7 +371,7 @@ function heatmap(app, index, room) {
       penTop.save();
       penTop.translate(x + (slanted ? -1 : 0), above - 6);
       penTop.rotate(slanted ? -Math.PI / 4 : -Math.PI / 2);
-      const space = slanted ? Math.min(most, (wide - x) * 1.41 - size / 2) : above - 8;
+      const space = slanted ? most : above - 8;
       penTop.fillText(shorten(penTop, text, space), 0, 0);
       penTop.restore();
     });
@@ -367,11 +395,12 @@ function heatmap(app, index, room) {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     for (let q = 0; q < M; q++) for (let k = 0; k < N; k++) {
-      if (panel.mask && !panel.mask[q * N + k]) continue;
       const exact = panel.text(s.layer, s.head, q, k), gap = other && difference(panel, other, s, q, k);
-      const text = other ? signed(gap, 2) : exact === "1.000" ? "1" : exact.slice(1);
+      const text = (other ? signed(gap) : exact).replace(/^(\D?)0/, "$1").replace("1.000", "1");
+      const nothing = other ? gap === 0 : exact === "0.000";
+      if (nothing && panel.mask && !panel.mask[q * N + k]) continue;
       pen.fillStyle = inkOn(words32[q * N + k]);
-      pen.globalAlpha = (other ? Math.abs(gap) < 0.005 : exact === "0.000") ? 0.35 : 1;
+      pen.globalAlpha = nothing ? 0.35 : 1;
       pen.fillText(text, (k + 0.5) * cell, (q + 0.5) * cell + 0.5);
     }
     pen.globalAlpha = 1;
@@ -388,6 +417,7 @@ function heatmap(app, index, room) {
     const first = s.token == null || s.key == null || s.panel !== index;
     if (move === "Home") return { token: q, key: 0 };
     if (move === "End") return { token: q, key: N - 1 };
+    if (move === "Enter" && !first) return { token: null, key: null };
     return first || move === "Enter"
       ? { token: q, key: k }
       : { token: clamp(q + move[1], 0, M - 1), key: clamp(k + move[0], 0, N - 1) };
@@ -400,10 +430,7 @@ const difference = (panel, other, s, q, k) =>
   Math.round(
     1000 * (Number(panel.text(s.layer, s.head, q, k)) - Number(other.text(s.layer, s.head, q, k))),
   ) / 1000;
-function signed(gap, decimals = 3) {
-  const size = Math.abs(gap).toFixed(decimals);
-  return (Number(size) === 0 ? "" : gap < 0 ? "−" : "+") + size;
-}
+const signed = (gap) => (gap ? (gap < 0 ? "−" : "+") : "") + Math.abs(gap).toFixed(3);
 
 // Black or white, whichever can be read better on a colour (as a pixel: 0xAABBGGRR).
 function inkOn(pixel) {
@@ -776,7 +803,7 @@ function headGrid(app, index, room) {
     );
     if (chosen === revealed) return;
     const above = canvas.getBoundingClientRect().top;
-    if (revealed != null || chosen) reveal(frame, { top: above + y, bottom: above + y + side });
+    if (revealed != null || place[chosen]) reveal(frame, { top: above + y, bottom: above + y + side });
     revealed = chosen;
   }
 
@@ -841,7 +868,8 @@ function outline(pen, app, patch, width, height, colour) {
 }
 
 // One small picture with a name under it, as a button.
-function thumbnail(side, ratio, press) {
+function thumbnail(size, ratio, press) {
+  const side = Math.max(1, Math.round(Math.min(size, (2 * size) / ratio))); // a tall picture is narrow
   const canvas = make("canvas"), name = make("bdi", { className: "ax-word" }), most = make("small");
   const tall = Math.max(1, Math.round(side * ratio)), pen = fit(canvas, side, tall);
   const node = make("button", { type: "button", className: "ax-thumb", onclick: press }, canvas, name, most);
@@ -852,7 +880,7 @@ function imageView(app, room) {
   const panel = app.panels[0], [rows, columns] = app.grid, extra = panel.N - rows * columns;
   const looksAtItself = panel.keys === panel.queries, { flow } = app;
   const aspect = app.picture.height / app.picture.width;
-  const wide = Math.round(Math.min(room, 400)), tall = Math.max(1, Math.round(wide * aspect));
+  const wide = Math.max(1, Math.round(Math.min(room, 400, 560 / aspect))), tall = Math.max(1, Math.round(wide * aspect));
   const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "picture under attention");
@@ -962,7 +990,8 @@ function wordsView(app, room) {
   const panel = app.panels[0], aspect = app.picture.height / app.picture.width;
   const side = room < 480 ? 92 : 124;
   const items = panel.queries.map((token, q) => {
-    return thumbnail(side, aspect, () => app.set({ token: q, key: null, panel: 0 }));
+    const toggle = () => app.set({ token: app.chosen(0).q === q ? null : q, key: null, panel: 0 });
+    return thumbnail(side, aspect, toggle);
   });
   function paint() {
     const s = app.state;
@@ -1051,21 +1080,24 @@ function serve(app) {
   };
   app.count = (index, drawn, all) => { app.counts[index] = [drawn, all]; };
   app.framed = (panel, ...nodes) => {
+    if (!panel.name) return make("div", { className: "ax-figure" }, ...nodes);
     const other = app.partner(app.panels.indexOf(panel));
-    const name = other
-      ? `${label(panel.name, 40)} − ${label(other.name, 40)}`
-      : label(panel.name || " ", 40);
-    return make(
-      "div",
-      { className: "ax-figure" },
-      ...(panel.name ? [make("div", { className: "ax-name" }, name)] : []),
-      ...nodes,
-    );
+    const text = label(panel.name, 40) + (other ? ` − ${label(other.name, 40)}` : "");
+    const name = make("div", { className: "ax-name" });
+    app.namers.push(() => { // a block with fewer layers or heads shows its last
+      const { layer, head } = panel.at(state), same = layer === state.layer && head === state.head;
+      const all = state.view === "lines" && state.all_heads;
+      name.textContent = same ? text : `${text}: layer ${layer}, ${all ? "all heads" : `head ${head}`}`;
+    });
+    return make("div", { className: "ax-figure" }, name, ...nodes);
   };
   app.focus = () => { // the panel that is spoken of: pictures show the first one, or the rollout
     if (state.view === "image" || state.view === "words") {
       return state.view === "image" && state.panel === app.flow ? app.flow : 0;
     }
+    const { partner } = app.panels[state.panel];
+    // What is subtracted has no picture of its own.
+    if (partner != null && app.partner(partner) === app.panels[state.panel]) return partner;
     return state.panel === app.flow ? 0 : state.panel;
   };
   // Whoever chooses a head wants to see it, not the rollout of all heads.
@@ -1153,6 +1185,7 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     event.stopPropagation();
     app.hover = null;
     app.set({ panel: panelOf(), ...next });
+    if (next.token == null) return;
     const box = canvas.closest(".ax-figure"), corner = canvas.getBoundingClientRect();
     const { x, y } = place(next.token, next.key);
     if (box) reveal(box, new DOMRect(corner.x + x - 12, corner.y + y - 12, 24, 24));
@@ -1213,7 +1246,9 @@ function attachKeys(app) {
       "]": ["head", 1],
     }[event.key];
     if (event.key === "Escape" && state.token == null && state.key == null) {
-      app.root.parentElement?.closest("[tabindex]")?.focus();
+      const notebook = app.root.parentElement?.closest("[tabindex]");
+      if (notebook) notebook.focus();
+      else document.activeElement.blur();
     } else if (event.key === "Escape") {
       app.set({ token: null, key: null });
     } else if (turn && !typing) {
@@ -1292,7 +1327,7 @@ function makeControls(app) {
     slider.max = Math.max(slider.max, state.threshold); // a cell may set more
     slider.value = state.threshold;
     headPick.node.hidden = heads < 2 || (state.view === "lines" && state.all_heads);
-    shownAt.textContent = String(+state.threshold.toFixed(state.threshold < 0.001 ? 5 : 3));
+    shownAt.textContent = String(+state.threshold.toFixed(5));
     allHeads.input.checked = state.all_heads;
     difference.input.checked = state.difference;
     sortPick.hidden = state.view !== "heads" || layers * heads < 2;
@@ -1307,13 +1342,14 @@ function build(app) {
   dress(app);
   const { state } = app, { stage, tip } = app.parts;
   app.laidOut = app.root.clientWidth;
-  const room = Math.max(220, app.laidOut - 8);
+  const room = Math.max(220, app.laidOut - 12); // paddings
   const shown = app.panels.map((p, i) => i).filter((i) => i !== app.flow);
   const subtracted = shown.filter((i) => app.partner(i)).map((i) => app.panels[i].partner);
   const beside = shown.filter((i) => !subtracted.includes(i));
   const fits = Math.floor((room + 24) / 344), each = Math.min(beside.length, Math.max(1, fits));
   const share = Math.floor((room - 24 * (each - 1)) / each);
   app.figures = [];
+  app.namers = [];
   app.counts = [];
   app.hover = null; // what was pointed at is gone
   tip.hidden = true;
@@ -1354,7 +1390,8 @@ function legend(app) {
       chip.firstChild.style.background = HEAD_COLOURS[h % 12];
       return chip;
     });
-    return [make("div", { className: "ax-legend ax-chips" }, ...chips, ...gold)];
+    const again = chips.length > 12 ? [make("span", {}, "(colours repeat after 12 heads)")] : [];
+    return [make("div", { className: "ax-legend ax-chips" }, ...chips, ...again, ...gold)];
   }
   if (!["heatmap", "heads"].includes(state.view)) return null;
   const split = state.difference && app.comparable && state.view === "heatmap";
@@ -1382,7 +1419,10 @@ function legend(app) {
 function speak(app) {
   const { state, counts } = app, { sentence, note } = app.parts;
   const index = app.hover ? app.hover.panel : app.focus();
-  const panel = app.panels[index], { q, k } = app.mark(index);
+  const panel = app.panels[index], other = app.panels[panel.partner], less = app.partner(index);
+  const { k, q: marked } = app.mark(index);
+  // A picture is always that of some token.
+  const q = marked == null && k == null && state.view === "image" ? 0 : marked;
   const rolled = index === app.flow, { layer } = state, parts = [];
   const all = state.all_heads && state.view === "lines";
   const heads = all ? [...Array(panel.H).keys()] : [panel.at(state).head];
@@ -1395,12 +1435,20 @@ function speak(app) {
   if (q != null && k != null) {
     const head = loudest(panel, layer, heads, q, k);
     look({ q, k, head });
-    const other = app.panels[panel.partner];
     if (other && state.view !== "image") {
-      parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), ")");
+      const gap = less ? `, difference ${signed(difference(panel, less, { layer, head }, q, k))}` : "";
+      parts.push(` (${label(other.name, 30)}: `, other.text(layer, head, q, k), `${gap})`);
     }
     if (panel.mask && !panel.mask[q * panel.N + k]) parts.push(" — the mask forbids it");
     if (panel.goldSet.has(q * panel.N + k)) parts.push(" — a gold link");
+  } else if (less && (q != null || k != null)) {
+    const gaps = [...Array(q == null ? panel.M : panel.N).keys()].map((i) => {
+      return difference(panel, less, { layer, head: heads[0] }, q ?? i, k ?? i);
+    });
+    const most = gaps.reduce((best, gap, i) => (Math.abs(gap) > Math.abs(gaps[best]) ? i : best), 0);
+    if (q != null) parts.push(word(panel.queries[q]), " changes most at ", word(panel.keys[most]), ": ");
+    else parts.push("At ", word(panel.keys[k]), ", ", word(panel.queries[most]), " changes most: ");
+    parts.push(make("b", {}, signed(gaps[most])));
   } else if (q != null) {
     const [best, next] = strongest(panel, layer, heads, q, null);
     if (best.weight) look(best);
@@ -1420,7 +1468,8 @@ function speak(app) {
         ...value(best),
       );
     } else {
-      parts.push("Nobody looks at ", word(panel.keys[k]));
+      const least = +(0.5 / panel.top).toFixed(5); // what rounds to 0 cannot be told from 0
+      parts.push("Nobody looks at ", word(panel.keys[k]), ` with ${least} or more`);
     }
     if (next?.weight) parts.push(", then by ", word(panel.queries[next.q]), ...value(next));
   } else {
@@ -1452,14 +1501,20 @@ function speak(app) {
     const hidden = most - drawn;
     // Less than a step is no line.
     const least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top));
-    const under = `under ${+least.toFixed(least < 0.001 ? 5 : 3)}`;
-    notes.push(`${number(drawn)} of ${number(most)} lines drawn; ${
+    const under = `under ${+least.toFixed(5)}`;
+    notes.push(`${number(drawn)} of ${number(most)} ${most === 1 ? "line" : "lines"} drawn; ${
       hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`
     } hidden.`);
   } else if (state.view !== "image" && state.view !== "words") {
     notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
   } else {
     notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
+  }
+  const broken = rolled || all ? 0 : panel.broken(layer, heads[0]).length;
+  if (broken) {
+    notes.push(`${broken === 1 ? "1 weight" : `${number(broken)} weights`} that the mask forbids ${
+      broken === 1 ? "is" : "are"
+    } not 0.`);
   }
   if (panel.gold.length && !all) {
     const rows = new Set(panel.gold.map(([a]) => a)), weight = (a, b) => panel.weight(layer, heads[0], a, b);
@@ -1485,11 +1540,14 @@ function speak(app) {
 function fillTable(app) { // only when it is open and would say something else: a reader keeps the place
   const { state: s } = app, { table } = app.parts;
   const index = app.focus(), panel = app.panels[index], { layer, head } = panel.at(s);
-  const whole = panel.M * panel.N <= 1600;
+  const other = app.partner(index), whole = panel.M * panel.N <= 1600;
   const rows = whole ? [...Array(panel.M).keys()] : [app.chosen(index).q ?? 0];
-  const says = [index, layer, head, ...rows].join();
+  const says = [index, layer, head, !!other, ...rows].join();
   if (!table.open || app.tabled === says) return;
   app.tabled = says;
+  const value = (q, k) =>
+    other ? difference(panel, other, { layer, head }, q, k) : panel.weight(layer, head, q, k);
+  const text = (q, k) => (other ? signed(value(q, k)) : panel.text(layer, head, q, k));
   const keys = panel.keys.map((t) => label(t, 200)), body = [];
   const cellOf = (tag, text, scope) => {
     const node = make(tag, { dir: "auto" }, text);
@@ -1499,41 +1557,34 @@ function fillTable(app) { // only when it is open and would say something else: 
   if (whole) {
     body.push(make("tr", {}, make("td", {}, "query \\ key"), ...keys.map((t) => cellOf("th", t, "col"))));
     for (const q of rows) {
-      body.push(make(
-        "tr",
-        {},
-        cellOf("th", label(panel.queries[q], 200), "row"),
-        ...keys.map((_, k) => cellOf("td", panel.text(layer, head, q, k))),
-      ));
+      const cells = keys.map((_, k) => cellOf("td", text(q, k)));
+      body.push(make("tr", {}, cellOf("th", label(panel.queries[q], 200), "row"), ...cells));
     }
   } else {
-    const order = [...Array(panel.N).keys()]
-      .sort((a, b) => {
-        return panel.weight(layer, head, rows[0], b) - panel.weight(layer, head, rows[0], a);
-      })
-      .slice(0, 50);
-    body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", "weight", "col")));
+    const [q] = rows, size = (k) => Math.abs(value(q, k));
+    const order = [...Array(panel.N).keys()].sort((a, b) => size(b) - size(a)).slice(0, 50);
+    body.push(make("tr", {}, cellOf("th", "key", "col"), cellOf("th", other ? "difference" : "weight", "col")));
     for (const k of order) {
-      body.push(make(
-        "tr",
-        {},
-        cellOf("th", keys[k], "row"),
-        cellOf("td", panel.text(layer, head, rows[0], k)),
-      ));
+      body.push(make("tr", {}, cellOf("th", keys[k], "row"), cellOf("td", text(q, k))));
     }
   }
-  const about = `${
-    panel.name ? `${label(panel.name, 40)}, ` : ""
-  }layer ${layer}, head ${head}: ${
-    whole
-      ? "each row is a query, each column a key"
-      : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} looks at most`
-  }`;
-  table.lastChild.replaceChildren(make("table", {}, make("caption", {}, about), make("tbody", {}, ...body)));
+  const whose = panel.name ? label(panel.name, 40) : "";
+  const place = index === app.flow
+    ? `rollout up to layer ${layer}`
+    : `${whose}${other ? ` minus ${label(other.name, 40)}` : ""}${whose ? ", " : ""}layer ${layer}, head ${head}`;
+  const about = whole
+    ? "each row is a query, each column a key"
+    : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} ${
+      other ? "changes most at" : "looks at most"
+    }`;
+  table.lastChild.replaceChildren(
+    make("table", {}, make("caption", {}, `${place}: ${about}`), make("tbody", {}, ...body)),
+  );
 }
 
 function paintAll(app) {
   for (const figure of app.figures) figure.paint();
+  for (const name of app.namers) name();
   speak(app);
   app.root.dataset.drawn = Number(app.root.dataset.drawn || 0) + 1;
 }

@@ -60,15 +60,15 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     view = traitlets.Unicode("heatmap").tag(sync=True)
     block = traitlets.Unicode("").tag(sync=True)
-    # Numbers are checked in `_allowed`, which takes those of numpy and torch too.
+    # Numbers and yes or no are checked in `_allowed`, which takes those of numpy and torch too.
     layer = traitlets.Any(0).tag(sync=True)
     head = traitlets.Any(0).tag(sync=True)
     token = traitlets.Any(None, allow_none=True).tag(sync=True)
     key = traitlets.Any(None, allow_none=True).tag(sync=True)
     threshold = traitlets.Any(0.05).tag(sync=True)
     sort = traitlets.Unicode("layer").tag(sync=True)
-    all_heads = traitlets.Bool(False).tag(sync=True)
-    difference = traitlets.Bool(False).tag(sync=True)
+    all_heads = traitlets.Any(False).tag(sync=True)
+    difference = traitlets.Any(False).tag(sync=True)
 
     def __init__(
         self,
@@ -160,10 +160,17 @@ class AttentionExplorer(anywidget.AnyWidget):
         }.get(name)
         if name in ("all_heads", "difference") and not isinstance(value, bool):
             raise traitlets.TraitError(f"{name} must be True or False, got {value!r}")
+        if name == "difference" and value and not any(p.partner is not None for p in self._panels):
+            raise traitlets.TraitError(
+                "difference=True subtracts a second model's weights: pass compare= with weights of "
+                "the same shape for the same tokens"
+            )
         if name == "threshold":
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
                 raise traitlets.TraitError(f"threshold must lie between 0 and 1, got {value!r}")
-            return float(value)
+            # A whole step, as the weights are: what is under it is then what is hidden.
+            steps = 1000 * max(steps_per_thousandth(p.weights.shape[-1]) for p in self._panels)
+            return round(float(value) * steps) / steps
         if most is None or (value is None and name in ("token", "key")):
             return value
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -204,6 +211,8 @@ class AttentionExplorer(anywidget.AnyWidget):
         cls, weights: Any, image: Any, patch_grid: tuple[int, int] | None = None, **options: Any
     ) -> AttentionExplorer:
         """A Vision Transformer: the patches and class token name themselves."""
+        if image is None:
+            raise ValueError(f"{inputs.IMAGE}, got None")
         array = inputs.to_weights(weights)
         high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
         extra = array.shape[-1] - high * wide
@@ -218,6 +227,8 @@ class AttentionExplorer(anywidget.AnyWidget):
         **options: Any,
     ) -> AttentionExplorer:  # fmt: skip
         """Words that look at a picture, one after the other: a grid over time."""
+        if image is None:
+            raise ValueError(f"{inputs.IMAGE}, got None")
         array = inputs.to_weights(weights)
         high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
         names = [f"[extra {i}]" for i in range(array.shape[-1] - high * wide)]
@@ -230,9 +241,12 @@ class AttentionExplorer(anywidget.AnyWidget):
     @property
     def weights(self) -> np.ndarray:
         """The weights of the first block as an array (L, H, M, N), to read."""
-        weights = self._panels[0].weights.view()
-        weights.flags.writeable = False  # the page has been told already
-        return weights
+        return _to_read(self._panels[0].weights)
+
+    @property
+    def blocks(self) -> dict[str, np.ndarray]:
+        """The weights of every block by its name, (L, H, M, N) each, to read."""
+        return {panel.name: _to_read(panel.weights) for panel in self._panels}
 
     def __repr__(self) -> str:
         layers, heads, rows, columns = self._panels[0].weights.shape
@@ -266,6 +280,12 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     def _page_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("meta", "data", "picture", *SELECTION)}
+
+
+def _to_read(weights: np.ndarray) -> np.ndarray:
+    weights = weights.view()
+    weights.flags.writeable = False  # the page has been told already
+    return weights
 
 
 def _tokens(panel: Panel) -> tuple[list[str], list[str]]:

@@ -50,8 +50,9 @@ def make_panel(
     if keys is None:
         if rows != columns:
             raise ValueError(
-                f"the weights{where} have {rows} rows (queries) and {columns} columns (keys): "
-                f"this is cross-attention, so pass keys= with {columns} tokens"
+                f"the weights{where} have {counted(rows, 'rows')} (queries) and "
+                f"{counted(columns, 'columns')} (keys): this is cross-attention, so pass keys= "
+                f"with {counted(columns, 'tokens')}"
             )
         keys = queries
     keys = to_tokens(keys, columns, "keys", "columns", where)
@@ -200,9 +201,14 @@ def check_rows(array: np.ndarray, mask: np.ndarray | None, where: str) -> None:
     )
 
 
+def counted(count: int, things: str) -> str:
+    """So many of them, or one."""
+    return f"{count} {things if count != 1 else things[:-1]}"
+
+
 def to_tokens(tokens: Any, count: int, what: str, side: str, where: str) -> list[str]:
     """Token texts as a list of strings of the right length."""
-    expected = f"{what}{where} must be a list of {count} tokens"
+    expected = f"{what}{where} must be a list of {counted(count, 'tokens')}"
     if isinstance(tokens, str):
         raise ValueError(f"{expected}, got one string: use .split() or list(...)")
     try:
@@ -212,10 +218,11 @@ def to_tokens(tokens: Any, count: int, what: str, side: str, where: str) -> list
     except (TypeError, RuntimeError):
         raise ValueError(f"{expected}, got {short(tokens)}") from None
     if len(plain) != count:
-        raise ValueError(
-            f"the weights{where} have {count} {side} but {len(plain)} {what} came: one token for "
-            f"each of the {side}"
-        )
+        came = f"{len(plain)} {what}" if len(plain) != 1 else "1 token"
+        hint = f"one token for each of the {side}"
+        if len(plain) == 1 and isinstance(plain[0], (list, tuple)) and len(plain[0]) == count:
+            hint = "one list too many is around the tokens"
+        raise ValueError(f"the weights{where} have {counted(count, side)} but {came} came: {hint}")
     for i, token in enumerate(plain):
         if token is None or isinstance(token, (list, dict, set)):
             raise ValueError(f"{expected}, but number {i} is no token: {short(token)}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .sheet import JOINERS
+from .encode import quantise, steps_per_thousandth
+from .sheet import JOINERS, code_points, writable
 
 if TYPE_CHECKING:
     from .explorer import AttentionExplorer
@@ -31,6 +32,12 @@ def label(token: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def spelled(token: str, longest: int = LONGEST) -> str:
+    """The label as the picture can have it: the token's code points if no font here will do."""
+    text = label(token, longest)
+    return text if writable(text) else code_points(token)
+
+
 def chosen_block(explorer: AttentionExplorer) -> Panel:
     return next(panel for panel in explorer._panels if panel.name == explorer.block)
 
@@ -48,8 +55,11 @@ def shown(explorer: AttentionExplorer) -> list[Panel]:
 
 def focus(explorer: AttentionExplorer) -> Panel:
     """The shown panel that the selection is about."""
-    panels = shown(explorer)
-    return next((panel for panel in panels if panel.name == explorer.block), panels[0])
+    panels, chosen = shown(explorer), chosen_block(explorer)
+    for panel in panels:  # what is subtracted has no picture of its own: then its partner is meant
+        if panel is chosen or subtracted(explorer, panel) is chosen:
+            return panel
+    return panels[0]
 
 
 def subtracted(explorer: AttentionExplorer, panel: Panel) -> Panel | None:
@@ -88,14 +98,47 @@ def place(explorer: AttentionExplorer, panel: Panel) -> str:
     return f"layer {layer}, " + ("all heads" if every_head(explorer) else f"head {head}")
 
 
-def name(explorer: AttentionExplorer, panel: Panel, longest: int = 24) -> str:
+def name(explorer: AttentionExplorer, panel: Panel, longest: int = 24, write=spelled) -> str:
     """The panel's name, and what is subtracted from it."""
     other = subtracted(explorer, panel)
-    minus = f" − {label(other.name, longest)}" if other else ""
-    return (label(panel.name, longest) if panel.name else "") + minus
+    minus = f" − {write(other.name, longest)}" if other else ""
+    return (write(panel.name, longest) if panel.name else "") + minus
 
 
 def values(explorer: AttentionExplorer, panel: Panel) -> np.ndarray:
     """The chosen head's weights (M, N), less those of the other panel if that is asked for."""
     at, other = layer_and_head(explorer, panel), subtracted(explorer, panel)
     return panel.weights[at] if other is None else panel.weights[at] - other.weights[at]
+
+
+def gaps(explorer: AttentionExplorer, panel: Panel, *where: int | slice) -> np.ndarray:
+    """How many thousandths the two panels differ by: their weights as read, with three decimals."""
+    at, other = layer_and_head(explorer, panel), subtracted(explorer, panel)
+    ours, theirs = (
+        quantise(np.atleast_1d(p.weights[at][where]), 1).astype(int) for p in (panel, other)
+    )
+    return ours - theirs
+
+
+def steps(panel: Panel, weights: np.ndarray) -> np.ndarray:
+    """Weights of this panel in whole steps, as they travel to the page."""
+    return quantise(weights, steps_per_thousandth(len(panel.keys)))
+
+
+def half_step(panel: Panel) -> float:
+    """The least weight that is told from 0."""
+    return 0.5 / (1000 * steps_per_thousandth(len(panel.keys)))
+
+
+def short(weight: float) -> str:
+    """A weight in as few decimals as it has, but no more than five."""
+    return f"{weight:.5f}".rstrip("0").rstrip(".")
+
+
+def broken(explorer: AttentionExplorer, panel: Panel) -> np.ndarray:
+    """Where (M, N) a weight of the chosen head is not 0 although the mask forbids it."""
+    weights = panel.weights[layer_and_head(explorer, panel)]
+    if panel.mask is None:
+        return np.zeros(weights.shape, bool)
+    forbidden = weights * ~panel.mask
+    return steps(panel, forbidden) > 0 if forbidden.any() else np.zeros(weights.shape, bool)

@@ -30,6 +30,7 @@ INK, QUIET, RULE, ACCENT, LINE, GOLD = (
 )  # fmt: skip
 OWN = "…⏎⇥␣∅−"  # beyond Latin, DejaVu Sans has these: no need to look at other fonts
 JOINERS = "\u200c\u200d"  # invisible, but letters take their shape from them, as in Persian
+MOST_CODES = 4  # of a token that no font here has: more would be wider than any word
 FINE = 2  # curves are drawn twice as large and then shrunk, which smooths their edges
 
 
@@ -155,15 +156,32 @@ def _font_for(text: str) -> tuple[str, int] | None:
     return None
 
 
+def _plain(text: str) -> bool:
+    return all(letter < "\u0250" or letter in OWN for letter in text)
+
+
+@lru_cache(maxsize=4096)
+def writable(text: str) -> bool:
+    """Is there a font here that has every letter?"""
+    return _plain(text) or _font_for(text) is not None
+
+
+def code_points(text: str) -> str:
+    """Which letters they are, where they cannot be drawn: better than boxes."""
+    codes = [f"U+{ord(letter):04X}" for letter in text[:MOST_CODES]]
+    return " ".join(codes + ["…"] * (len(text) > MOST_CODES))
+
+
 @lru_cache(maxsize=4096)
 def _dressed(text: str, size: int, bold: bool) -> tuple[str, ImageFont.FreeTypeFont]:
     """The text as it can be written here, and the font for it."""
-    if all(letter < "\u0250" or letter in OWN for letter in text):
+    if not writable(text):
+        text = code_points(text)
+    if text.startswith("U+"):  # these are long
+        size = max(6, size - 3)
+    if _plain(text):
         return text, _font(_own_font(bold), 0, size, True)
     found = _font_for(text)
-    if found is None:  # say which letters they are, rather than draw boxes
-        text = " ".join(f"U+{ord(letter):04X}" for letter in text[:4])
-        return text, _font(_own_font(bold), 0, max(6, size - 3), True)
     if not _shapes():  # then joiners have no use, and would be boxes
         text = text.translate(dict.fromkeys(map(ord, JOINERS)))
     return text, _font(*found, size)
@@ -236,17 +254,21 @@ class Sheet:
         size = (max(1, round(wide)), max(1, round(tall)))
         self.image.paste(cells.resize(size, Image.Resampling.NEAREST), (round(x), round(y)))
 
-    def hatch(self, x: float, y: float, cell: float, mask: np.ndarray) -> None:
-        """Grey stripes over the cells where ``mask`` is False."""
+    def hatch(
+        self, x: float, y: float, cell: float, mask: np.ndarray, colour: str = "#8b949d",
+        veil: int = 40,
+    ) -> None:  # fmt: skip
+        """Stripes over the cells where ``mask`` is False, with a thin veil between them."""
         rows, columns = mask.shape
         size = (round(cell * columns), round(cell * rows))
         where = Image.fromarray((~mask).astype(np.uint8) * 255).resize(
             size, Image.Resampling.NEAREST
         )
-        across = np.add.outer(np.arange(size[1]), np.arange(size[0])) % 5 == 0
-        stripes = np.where(across, np.uint8(150), np.uint8(40)) * (np.asarray(where) > 0)
-        grey = Image.new("RGB", size, "#8b949d")
-        self.image.paste(grey, (round(x), round(y)), Image.fromarray(stripes.astype(np.uint8)))
+        # Five lines of pixels, each a step further, repeat down the page.
+        five = np.add.outer(np.arange(5), np.arange(size[0])) % 5 == 0
+        five = np.where(five, np.uint8(150), np.uint8(veil))
+        stripes = five[np.arange(size[1]) % 5] & np.asarray(where)
+        self.image.paste(rgb(colour), (round(x), round(y)), Image.fromarray(stripes))
 
     def photograph(self, x: float, y: float, picture: np.ndarray, wide: float, tall: float) -> None:
         """A picture (H, W, 3), scaled to the place."""
@@ -298,6 +320,23 @@ class Sheet:
                 self.pen.line((x + i, y, x + i + 4, y), colour, 2)
         else:
             self.pen.rectangle((x, y - 4, x + 11, y + 4), colour)
+
+    def scale(self, x: float, y: float, wide: int, stops: tuple[str, ...]) -> None:
+        """All colours from left to right; the ticks lie where `shade` puts their weights."""
+        strip = ramp(stops)[np.linspace(0, 255, wide).astype(int)][None].repeat(8, 0)
+        self.image.paste(Image.fromarray(strip), (round(x), round(y) - 4))
+        self.frame(x - 1, y - 5, wide + 2, 10)
+        ticks = (-1, -0.25, 0, 0.25, 1) if stops is SPLIT else (0, 0.05, 0.25, 0.5, 1)
+        for tick, level in zip(ticks, shade(np.array(ticks), stops).tolist()):
+            text = f"{tick:g}".replace("-", "−")
+            self.text(x + level / 255 * wide, y + 12, text, 10, QUIET, "mm")
+
+    def plate(
+        self, x: float, y: float, text: str, size: int, stops: tuple[str, ...], level: int
+    ) -> None:
+        """A patch of one colour of a ramp, behind a text that has its middle there."""
+        half, colour = self.wide(text, size) / 2 + 1, tuple(ramp(stops)[level].tolist())
+        self.pen.rectangle((x - half, y - size / 2 - 1, x + half, y + size / 2), colour)
 
     def png(self) -> bytes:
         buffer = io.BytesIO()

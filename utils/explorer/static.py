@@ -8,6 +8,7 @@ import numpy as np
 
 from . import selection, still_grids, still_views
 from .selection import label
+from .still_views import signed
 
 if TYPE_CHECKING:
     from .explorer import AttentionExplorer
@@ -48,10 +49,12 @@ def describe(explorer: AttentionExplorer) -> str:
     said = selection.place(explorer, selection.focus(explorer)) if explorer.view != "heads" else ""
     for panel in selection.shown(explorer):
         at = selection.place(explorer, panel)
-        whose = [selection.name(explorer, panel, 40), "" if at == said else at]
+        whose = [selection.name(explorer, panel, 40, label), "" if at == said else at]
         whose = ", ".join(part for part in whose if part)
         sentences = _changes if selection.subtracted(explorer, panel) else _looks
         parts.append(f"{whose}{': ' if whose else ''}{sentences(explorer, panel)}.")
+        if not selection.every_head(explorer):
+            parts += [_broken(explorer, panel), _gold(explorer, panel)]
     return " ".join(part for part in parts if part)
 
 
@@ -65,9 +68,12 @@ def _looks(explorer: AttentionExplorer, panel: Panel) -> str:
         where = f" in head {heads[:, q, k].argmax()}" if all_heads else ""
         return f"{where} ({weights[q, k]:.3f})"
 
+    def nothing(q: int, k: int) -> bool:  # to the page, which knows whole steps
+        return not selection.steps(panel, weights[q, k, None]).any()
+
     def look(q: int) -> str:
         query, k = label(panel.queries[q], 40), int(weights[q].argmax())
-        if weights[q, k] == 0:  # the mask forbids every key
+        if nothing(q, k):  # the mask forbids every key
             return f"{query} looks nowhere"
         return f"{query} looks most at {label(panel.keys[k], 40)}{number(q, k)}"
 
@@ -78,23 +84,59 @@ def _looks(explorer: AttentionExplorer, panel: Panel) -> str:
     query, key = label(panel.queries[q], 40), label(panel.keys[k], 40)
     if token is not None:
         return f"{look(q)}; {query} looks at {key}{number(q, k)}"
-    if weights[q, k] == 0:
-        return f"no query looks at {key}"
+    if nothing(q, k):
+        least = selection.short(selection.half_step(panel))
+        return f"nobody looks at {key} with {least} or more"
     return f"{key} is looked at most by {query}{number(q, k)}"
 
 
 def _changes(explorer: AttentionExplorer, panel: Panel) -> str:
     """For each query, or for the marked one, the key whose weight differs most."""
-    gaps = selection.values(explorer, panel)
+
+    def largest(*where: int | slice) -> tuple[int, int]:
+        gaps = selection.gaps(explorer, panel, *where)
+        at = int(np.abs(gaps).argmax())
+        return at, int(gaps[at])
 
     def change(q: int) -> str:
-        k = int(np.abs(gaps[q]).argmax())
-        query, key = label(panel.queries[q], 40), label(panel.keys[k], 40)
-        if abs(gaps[q, k]) < 0.0005:
+        (k, gap), query = largest(q), label(panel.queries[q], 40)
+        if not gap:
             return f"{query} changes nowhere"
-        return f"{query} changes most at {key} ({still_views.signed(gaps[q, k], 3)})"
+        return f"{query} changes most at {label(panel.keys[k], 40)} ({signed(gap)})"
 
-    return _listed(change, len(panel.queries), selection.marked(explorer, panel)[0])
+    token, k = selection.marked(explorer, panel)
+    if k is None:
+        return _listed(change, len(panel.queries), token)
+    key = label(panel.keys[k], 40)
+    if token is None:
+        q, gap = largest(slice(None), k)
+        most = f"at {key}, {label(panel.queries[q], 40)} changes most ({signed(gap)})"
+        return most if gap else f"no query changes at {key}"
+    at, other = selection.layer_and_head(explorer, panel), selection.subtracted(explorer, panel)
+    ours, theirs = (p.weights[at][token, k] for p in (panel, other))
+    return (
+        f"{label(panel.queries[token], 40)} looks at {key} ({ours:.3f}; {label(other.name, 40)}: "
+        f"{theirs:.3f}, difference {signed(largest(token, k)[1])})"
+    )
+
+
+def _broken(explorer: AttentionExplorer, panel: Panel) -> str:
+    """How many weights of the chosen head are not 0 although the mask forbids them."""
+    count = int(selection.broken(explorer, panel).sum())
+    if count == 1:
+        return "1 weight that the mask forbids is not 0."
+    return f"{count:,} weights that the mask forbids are not 0." if count else ""
+
+
+def _gold(explorer: AttentionExplorer, panel: Panel) -> str:
+    """How many queries look most at a gold key; of equal weights each is the largest."""
+    if not panel.gold or explorer.view not in ("heatmap", "lines"):
+        return ""
+    queries = sorted({q for q, _ in panel.gold})
+    weights = panel.weights[selection.layer_and_head(explorer, panel)]
+    rows = dict(zip(queries, selection.steps(panel, weights[queries])))
+    right = {q for q, k in panel.gold if rows[q][k] == rows[q].max() > 0}
+    return f"In this head {len(right)} of {len(rows)} queries look most at a gold key."
 
 
 def _listed(say, rows: int, only: int | None) -> str:

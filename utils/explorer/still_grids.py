@@ -10,8 +10,8 @@ from PIL import Image
 
 from . import selection
 from .measures import sort_keys
-from .selection import label
-from .sheet import ACCENT, QUIET, RULE, Sheet
+from .selection import spelled
+from .sheet import ACCENT, QUIET, RULE, STOPS, Sheet
 from .still_views import heading, open_sheet
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def heads(explorer: AttentionExplorer) -> Sheet:
     layout, wide, tall = [], 0.0, 0.0
     for panel in panels:
         order, columns = _order(explorer, panel, max(1, 640 // across))
-        text = label(panel.name or "all heads", 40)
+        text = spelled(panel.name or "all heads", 40)
         wide = max(wide, margin + 4 + columns * across, 12 + ruler.wide(text, 13, bold=True))
         layout.append((panel, text, order, columns, tall))
         tall += head_room + 2 + -(-len(order) // columns) * down
-    sheet, top = open_sheet(explorer, wide + 12, tall + 34, foot)
+    sheet, top = open_sheet(explorer, wide + 12, tall + 34, foot, [("scale", STOPS, "weight")])
     for panel, text, order, columns, y in layout:
         heads = panel.weights.shape[1]
         small = pooled(panel.weights.reshape(-1, *panel.weights.shape[2:]), side)
@@ -91,12 +91,12 @@ def pictures(explorer: AttentionExplorer) -> Sheet:
     token, key = selection.marked(explorer, panel)
     if explorer.view == "words":
         maps = panel.weights[layer, head][:, extra:]
-        names = [label(token) for token in panel.queries]
+        names = [spelled(token) for token in panel.queries]
         words, framed = heading(explorer, panel), token
     else:
         maps = panel.weights[layer, :, token, extra:]
         names = [f"head {h}" for h in range(len(maps))]
-        words, framed = f"layer {layer}: where {label(panel.queries[token])} looks", head
+        words, framed = f"layer {layer}: where {spelled(panel.queries[token])} looks", head
         for flow in explorer._panels:
             if flow.flow:
                 framed = len(maps) if chosen is flow else head

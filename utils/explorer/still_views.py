@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import selection
-from .encode import quantise, steps_per_thousandth
-from .selection import label
+from .encode import steps_per_thousandth
+from .selection import spelled
 from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, SPLIT, STOPS, Sheet, inks, shade
 
 if TYPE_CHECKING:
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 MOST_LINES = 150  # in the still picture: more would only be a blot
 ACROSS = 158  # pixels from the queries to the keys
 WIDEST = 240  # pixels of a name beside lines
+SCALE = 150  # pixels of the colour scale
 ROWS = "rows: queries (who looks) · columns: keys (what is looked at)"
 
-Sample = tuple[str, str, str]  # an entry of a legend: kind of swatch, its colour, what it means
+# An entry of a legend: kind of swatch, its colour (of a scale all its stops), what it means.
+Sample = tuple[str, str | tuple[str, ...], str]
 
 
-def signed(gap: float, decimals: int = 2) -> str:
-    """A difference with its sign, unless it rounds to nothing."""
-    text = f"{abs(gap):.{decimals}f}"
-    return text if not float(text) else ("+" if gap > 0 else "−") + text
+def signed(gap: int) -> str:
+    """A difference in thousandths as a number with its sign, unless it is nothing."""
+    return ("+" if gap > 0 else "−" if gap else "") + f"{abs(gap) / 1000:.3f}"
 
 
 def open_sheet(
@@ -34,25 +35,31 @@ def open_sheet(
     legend: list[Sample] = (), kind: str = "weights",
 ) -> tuple[Sheet, float]:  # fmt: skip
     """A sheet with the title above, legend and ``foot`` below, and where the rest may begin."""
-    ruler, title = Sheet(1, 1), label(explorer._title, 60) if explorer._title else ""
+    ruler, title = Sheet(1, 1), spelled(explorer._title, 60) if explorer._title else ""
     top = 30 if title else 0
     width = max(width, ruler.wide(foot, 11) + 24, ruler.wide(title, 15, bold=True) + 24)
-    spots, x, line = [], 12.0, 0
-    for _, _, text in legend:
-        wide = 18 + ruler.wide(text, 11)
+    spots, x, line, tall = [], 12.0, 0, [18] if legend else []
+    for sample, _, text in legend:
+        wide = ruler.wide(text, 11) + (18 if sample != "scale" else 10 + SCALE + 4)
         if x > 12 and x + wide > width - 12:
             x, line = 12.0, line + 1
+            tall.append(18)
+        if sample == "scale":
+            tall[line] = 30  # it has its ticks below
         spots.append((x, line))
         x += wide + 16
         width = max(width, wide + 24)
-    count = line + 1 if legend else 0
-    sheet = Sheet(width, height + top + 18 * count, kind)
+    sheet = Sheet(width, height + top + sum(tall), kind)
     sheet.text(12, 19, title, 15, bold=True)
     sheet.text(12, sheet.height - 15, foot, 11, QUIET)
     for (x, line), (sample, colour, text) in zip(spots, legend):
-        y = sheet.height - 15 - 18 * (count - line)
-        sheet.swatch(x, y, sample, colour)
-        sheet.text(x + 18, y, text, 11, QUIET)
+        y = sheet.height - 15 - sum(tall[line:])
+        if sample == "scale":
+            sheet.text(x, y, text, 11, QUIET)
+            sheet.scale(x + sheet.wide(text, 11) + 10, y, SCALE, colour)
+        else:
+            sheet.swatch(x, y, sample, colour)
+            sheet.text(x + 18, y, text, 11, QUIET)
     return sheet, top
 
 
@@ -80,10 +87,10 @@ def heatmaps(explorer: AttentionExplorer) -> Sheet:
         cell = max(1.0, min(38.0, room / max(panel.weights.shape[-2:])))
         cell = float(int(cell)) if cell >= 3 else cell
         size = round(max(9, min(13, cell * 0.7)))
-        queries = max(ruler.wide(label(token), size) for token in panel.queries)
+        queries = max(ruler.wide(spelled(token), size) for token in panel.queries)
         keys = queries
         if panel.keys != panel.queries:
-            keys = max(ruler.wide(label(token), size) for token in panel.keys)
+            keys = max(ruler.wide(spelled(token), size) for token in panel.keys)
         left = 12 + queries
         upright = keys <= cell - 3
         wide = max(
@@ -94,16 +101,18 @@ def heatmaps(explorer: AttentionExplorer) -> Sheet:
         x += wide
     above = 30 + max(entry[-1] for entry in layout)
     tall = max(cell * len(panel.queries) for panel, cell, *_ in layout)
-    minus = any(selection.subtracted(explorer, panel) for panel in panels)
-    legend: list[Sample] = []
-    if minus:
-        legend += [("fill", SPLIT[5], "more here"), ("fill", SPLIT[1], "less here")]
+    minus = [selection.subtracted(explorer, panel) is not None for panel in panels]
+    legend: list[Sample] = [("scale", STOPS, "weight")] if not all(minus) else []
+    if any(minus):
+        legend.append(("scale", SPLIT, "weight minus the other's"))
     if any(panel.mask is not None and not panel.mask.all() for panel in panels):
         legend.append(("hatch", QUIET, "masked: may not look"))
     if any(panel.gold for panel in panels):
         legend.append(("frame", GOLD, "gold link"))
     size = (x + 8, above + tall + 36)
-    sheet, top = open_sheet(explorer, *size, ROWS, legend, "differences" if minus else "weights")
+    sheet, top = open_sheet(
+        explorer, *size, ROWS, legend, "differences" if any(minus) else "weights"
+    )
     for panel, cell, size, x, left, upright, _ in layout:
         sheet.text(x + 4, top + 15, heading(explorer, panel), 13, bold=True)
         _one_heatmap(sheet, explorer, panel, cell, size, x + left, top + above, upright)
@@ -120,24 +129,32 @@ def _one_heatmap(
     stops = SPLIT if minus else STOPS
     sheet.map(x, y, cell * columns, cell * rows, matrix, stops=stops)
     if panel.mask is not None:
-        sheet.hatch(x, y, cell, panel.mask)
+        _hatched(sheet, matrix, panel.mask, selection.broken(explorer, panel), stops, cell, x, y)
     sheet.frame(x - 1, y - 1, cell * columns + 2, cell * rows + 2)
     every = max(1, int(np.ceil((size + 2) / cell)))
     for row in _named(rows, every, token):
         at, ink = (x - 6, y + (row + 0.5) * cell), ACCENT if row == token else INK
-        sheet.text(*at, label(panel.queries[row]), size, ink, "rm")
+        sheet.text(*at, spelled(panel.queries[row]), size, ink, "rm")
     named = _named(columns, every, key)
     for ink, some in ((INK, [k for k in named if k != key]), (ACCENT, [key])):
         if not some or some == [None]:
             continue
-        middles, names = [x + (k + 0.5) * cell for k in some], [label(panel.keys[k]) for k in some]
+        middles, names = (
+            [x + (k + 0.5) * cell for k in some],
+            [spelled(panel.keys[k]) for k in some],
+        )
         if upright:
             for middle, text in zip(middles, names):
                 sheet.text(middle, y - 10, text, size, ink, "mm")
         else:
             sheet.upward(middles, y - 5, names, size, ink)
     if cell >= (34 if minus else 30):
-        _numbers(sheet, matrix, panel.mask, stops, cell, x, y)
+        texts = [[f"{weight:.3f}" for weight in row] for row in matrix.tolist()]
+        if minus:
+            texts = [
+                [signed(gap) for gap in row] for row in selection.gaps(explorer, panel).tolist()
+            ]
+        _numbers(sheet, matrix, texts, panel.mask, stops, cell, x, y)
     for row, column in panel.gold:
         sheet.frame(x + column * cell, y + row * cell, cell, cell, GOLD, 2)
     line = 2 if cell >= 8 else 1  # a thick one would cover what it marks
@@ -147,18 +164,35 @@ def _one_heatmap(
         sheet.frame(x - 2, y + token * cell - 1, cell * columns + 4, cell + 2, ACCENT, line)
 
 
-def _numbers(
-    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray | None, stops: tuple[str, ...],
-    cell: float, x: float, y: float,
+def _hatched(
+    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray, broken: np.ndarray,
+    stops: tuple[str, ...], cell: float, x: float, y: float,
 ) -> None:  # fmt: skip
-    """Each weight in its cell, in the ink that reads best there."""
+    """Grey stripes where the mask forbids to look; where it is not obeyed, stripes that show."""
+    sheet.hatch(x, y, cell, mask | broken)
+    if not broken.any():
+        return
+    dark = np.array([ink == INK for ink in inks(stops)])[shade(matrix, stops)]
+    for ink, cells in ((INK, broken & dark), ("#ffffff", broken & ~dark)):
+        sheet.hatch(x, y, cell, ~cells, ink, veil=0)  # the colour stays that of the scale
+
+
+def _numbers(
+    sheet: Sheet, matrix: np.ndarray, texts: list[list[str]], mask: np.ndarray | None,
+    stops: tuple[str, ...], cell: float, x: float, y: float,
+) -> None:  # fmt: skip
+    """Each number in its cell, in the ink that reads best there."""
     ink, shades = inks(stops), shade(matrix, stops).tolist()
-    for row, weights in enumerate(matrix.tolist()):
-        for column, weight in enumerate(weights):
-            if mask is None or mask[row, column]:
-                text = signed(weight) if stops is SPLIT else f"{weight:.2f}"
-                at = (x + (column + 0.5) * cell, y + (row + 0.5) * cell)
-                sheet.text(*at, text, 10, ink[shades[row][column]], "mm")
+    for row, numbers in enumerate(texts):
+        for column, number in enumerate(numbers):
+            forbidden = mask is not None and not mask[row, column]
+            if forbidden and number == "0.000":
+                continue
+            text = number.replace("0.", ".", 1).replace("1.000", "1")  # there is little room
+            at, level = (x + (column + 0.5) * cell, y + (row + 0.5) * cell), shades[row][column]
+            if forbidden:  # no stripes behind it
+                sheet.plate(*at, text, 10, stops, level)
+            sheet.text(*at, text, 10, ink[level], "mm")
 
 
 # --- lines
@@ -176,7 +210,7 @@ def lines(explorer: AttentionExplorer) -> Sheet:
         sides = []
         for tokens, at in zip((panel.queries, panel.keys), selection.marked(explorer, panel)):
             named = _named(len(tokens), every, at)
-            sides.append({i: ruler.short(label(tokens[i]), size, WIDEST) for i in named})
+            sides.append({i: ruler.short(spelled(tokens[i]), size, WIDEST) for i in named})
         least = ruler.wide("queries look", 11)
         left, right = (max(least, *(ruler.wide(t, size) for t in s.values())) for s in sides)
         words = (ruler.wide(heading(explorer, panel), 13, bold=True), ruler.wide(note, 11))
@@ -219,7 +253,7 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
         asked &= np.arange(len(panel.keys)) == key
     # As on the page: what is drawn is the weight in whole steps, and less than one is no line.
     top = 1000 * steps_per_thousandth(len(panel.keys))
-    steps = quantise(weights, top // 1000)
+    steps = selection.steps(panel, weights)
     lines = asked & (steps >= max(1, round(explorer.threshold * top, 6)))
     count, cells = int(lines.sum()), int(asked.sum()) * len(heads)
     strongest = np.argsort(np.where(lines, -weights, 1), axis=None, kind="stable")
@@ -232,7 +266,7 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
         links.append((q * step + shift, k * step + shift, float(weights[i, q, k]), colour))
     thick = max(2.0, min(8.0, 1.6 * step / len(heads)))
     gold = [((q + 0.5) * step, (k + 0.5) * step) for q, k in panel.gold if asked[q, k]]
-    least = max(explorer.threshold, 0.5 / top)
+    least = max(explorer.threshold, selection.half_step(panel))
     return (links, thick, gold), _how_many(len(links), count, cells, least)
 
 
@@ -242,6 +276,6 @@ def _how_many(drawn: int, lines: int, cells: int, least: float) -> str:
     words = f"{lines:,} of {cells:,} line{'s' if cells != 1 else ''} drawn"
     if drawn < lines:
         words = f"the {drawn:,} strongest of {lines:,} lines"
-    under = "under " + f"{least:.{3 if least >= 0.001 else 5}f}".rstrip("0").rstrip(".")
+    under = f"under {selection.short(least)}"
     rest = f"1 weight {under} is" if hidden == 1 else f"{hidden:,} weights {under} are"
     return f"{words}; {rest} hidden"
