@@ -1,7 +1,8 @@
 """The explorer and BertViz in JupyterLab: payload, time until drawn, click to redraw, memory.
 
-Every measurement has a browser and a notebook of its own.  The viewers take turns, so that a busy
-machine is unfair to all of them alike; the tables give medians, and the least and most.
+Every measurement has a browser and a notebook of its own, and begins when the machine is idle: else
+a viewer would pay for the one before it.  The viewers take turns, so that a busy machine is unfair
+to all of them alike; the tables give medians, and the least and most.
 
 * payload: bytes that arrive over the notebook's web socket while the cell runs and is drawn
 * drawn: from running the cell until the frame that shows everything is on the screen
@@ -28,6 +29,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import psutil
 
 from bench import bertviz
 from bench.browser import Failed, Page
@@ -39,6 +41,7 @@ CLICKS = 15
 LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64, "bare widget": 32}
 LARGE = 128  # from here on BertViz takes minutes, and is measured less often
 SETTLE = 1.5  # seconds: JupyterLab is busy for a moment after it has opened a notebook
+IDLE, IDLE_PATIENCE = 8, 30  # percent of all cores, seconds
 # Run the cell and look at each frame whether all is there.  If so, that frame gets a word of ours
 # too, and the browser's Element Timing says when the frame reached the screen.
 RUN = """async ([drawn, patience]) => {
@@ -163,7 +166,7 @@ def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) 
         page = Page(scripts, patience + 60)
         lab.open(page, "notebooks/bench.ipynb")
         lab.run(page, 0)
-        time.sleep(SETTLE)
+        settle()
         memory, received = page.memory(), page.received()
         found["drawn s"] = page.evaluate(RUN, [drawn, patience])
         found["payload MB"] = (page.received() - received) / 1e6
@@ -185,6 +188,14 @@ def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) 
         if page is not None:
             page.close()
     return {name: round(v, 4) if isinstance(v, float) else v for name, v in found.items()}
+
+
+def settle() -> None:
+    """Wait until the machine has nothing to do, for some seconds at the most."""
+    time.sleep(SETTLE)
+    end = time.monotonic() + IDLE_PATIENCE
+    while psutil.cpu_percent(0.5) > IDLE and time.monotonic() < end:
+        pass
 
 
 def _filled(text: str, words: dict[str, str]) -> str:

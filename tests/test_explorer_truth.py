@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.explorerpage import hover_cell, sentence, settle, show, softmax
+from tests.explorerpage import hover_cell, photograph, sentence, settle, show, softmax
 from utils.explorer import AttentionExplorer
 
 pytestmark = pytest.mark.browser
@@ -87,7 +87,6 @@ def test_weights_that_break_the_mask_stand_out(page, tmp_path):
     told = f"{(broken >= 0.0005).sum()} weights that the mask forbids are not 0."
     assert told in page.inner_text(".ax-note")
     assert {f"{w:.3f}"[1:] for w in broken if w >= 0.0005} <= set(page.evaluate("window.written"))
-    page.keyboard.press("Tab")
     page.focus(".ax-map")
     page.evaluate("window.written = []")
     page.keyboard.press("PageDown")  # a layer that keeps to the mask
@@ -96,7 +95,80 @@ def test_weights_that_break_the_mask_stand_out(page, tmp_path):
     assert ".000" not in page.evaluate("window.written")  # what is forbidden and 0 is no number
 
 
+def colours_of(page, row, column):
+    """The commonest colour in a cell of the heatmap, and how many there are."""
+    pixels, (left, above, side) = photograph(page, page.locator(".ax-map"))
+    x, y = (round(at) for at in (left + column * side, above + row * side))
+    inside = pixels[y + 2 : y + int(side) - 2, x + 2 : x + int(side) - 2].reshape(-1, 3)
+    colours, counts = np.unique(inside, axis=0, return_counts=True)
+    return colours[counts.argmax()], len(colours)
+
+
+def test_what_breaks_the_mask_keeps_its_colour_and_is_striped(page, tmp_path):
+    tokens = [f"w{i}" for i in range(20)]  # cells without numbers
+    weights = np.eye(20) * 0.3 + np.eye(20)[::-1] * 0.7
+    mask = np.tril(np.ones((20, 20), bool))
+    show(page, AttentionExplorer(weights, tokens), tmp_path)
+    plain, one = colours_of(page, 0, 19)
+    assert one == 1
+    show(page, AttentionExplorer(weights, tokens, mask=mask), tmp_path)
+    striped, more = colours_of(page, 0, 19)
+    assert (striped == plain).all() and more > 1
+    assert colours_of(page, 19, 0)[1] == 1  # as much, and allowed
+
+
+def test_a_mask_that_forbids_nothing_has_no_legend(page, tmp_path):
+    show(page, AttentionExplorer(softmax(3, 3), list("abc"), mask=np.ones((3, 3), bool)), tmp_path)
+    assert "masked" not in page.inner_text(".ax-legend")
+
+
 # --- several blocks
+
+
+def test_a_chosen_token_is_in_view_under_a_name(page, tmp_path):
+    tokens = [f"w{i}" for i in range(60)]
+    for token in (50, 51, 52):
+        explorer = AttentionExplorer(
+            softmax(60, 60), tokens, compare={"b": softmax(60, 60, seed=1)}, view="lines",
+            token=token,
+        )  # fmt: skip
+        show(page, explorer, tmp_path)
+        item = page.locator(".ax-queries .ax-chosen").first.bounding_box()
+        box = page.locator(".ax-figure").first.bounding_box()
+        assert item["y"] + item["height"] <= box["y"] + box["height"], token
+
+
+def test_every_scale_that_is_used_is_explained(page, tmp_path):
+    weights = {"a": softmax(3, 3), "b": softmax(2, 2)}
+    words = {"a": list("xyz"), "b": list("uv")}
+    other = AttentionExplorer(
+        {"a": softmax(3, 3, seed=1), "b": softmax(2, 2)}, {**words, "b": list("uw")}
+    )
+    explorer = AttentionExplorer(weights, words, compare={"later": other}, difference=True)
+    show(page, explorer, tmp_path)
+    assert page.locator(".ax-strip").count() == 2
+    pair = AttentionExplorer(softmax(3, 3), list("xyz"), compare=softmax(3, 3), difference=True)
+    show(page, pair, tmp_path)
+    assert page.locator(".ax-strip").count() == 1
+    assert "minus the other" in page.inner_text(".ax-legend")
+
+
+def test_equal_weights_change_nowhere(page, tmp_path):
+    weights = softmax(3, 3)
+    explorer = AttentionExplorer(
+        weights, list("xyz"), compare={"same": weights}, difference=True, token=1, key=2,
+        block="same",
+    )  # fmt: skip
+    show(page, explorer, tmp_path)
+    page.focus(".ax-map")
+    page.keyboard.press("Enter")  # also lets go where the chosen block is the subtracted one
+    assert "Point at a cell" in sentence(page)
+    explorer.token, explorer.key = 1, None
+    show(page, explorer, tmp_path)
+    assert sentence(page).endswith("y changes nowhere")
+    explorer.token, explorer.key = None, 2
+    show(page, explorer, tmp_path)
+    assert sentence(page).endswith("No query changes at z")
 
 
 def test_a_shallow_block_says_which_layer_it_shows(page, tmp_path):
@@ -111,6 +183,9 @@ def test_a_shallow_block_says_which_layer_it_shows(page, tmp_path):
     page.keyboard.press("PageDown")
     settle(page)
     assert names.all_inner_texts() == ["deep", "shallow: layer 1, head 1"]
+    page.click(".ax-views label:has-text('All heads')")
+    settle(page)  # a grid shows every head
+    assert names.all_inner_texts() == ["deep", "deep", "shallow", "shallow: layer 1, head 1"]
 
 
 def test_a_difference_speaks_of_what_is_shown(page, tmp_path):
@@ -150,7 +225,27 @@ def test_differences_in_cells_are_those_of_the_numbers_shown(page, tmp_path):
     assert texts <= set(page.evaluate("window.written"))
 
 
+def test_equals_are_equal_to_page_and_words(page, tmp_path):
+    weights = [[0.4997, 0.5003], [0.5003, 0.4997]]  # both are read as 0.500
+    explorer = AttentionExplorer(weights, ["a", "b"], gold=[(0, 0)], token=0)
+    show(page, explorer, tmp_path)
+    assert "a looks at a: 0.500, then at b: 0.500" in sentence(page)
+    assert "a looks most at a (0.500)" in explorer.describe()
+    for words in (page.inner_text(".ax-note"), explorer.describe()):
+        assert "In this head 1 of 1 query looks most at a gold key." in words
+
+
 # --- smaller things
+
+
+def test_a_state_saved_by_an_earlier_version_is_shown(page, tmp_path):
+    """It does not say how many large weights each layer has."""
+    weights = np.random.default_rng(0).dirichlet(np.full(5, 0.2), size=(3, 2, 5))
+    explorer = AttentionExplorer(weights, list("abcde"), layer=2, head=1, token=1, key=3)
+    for panel in explorer.meta["panels"]:
+        del panel["escaped"]
+    show(page, explorer, tmp_path)
+    assert f"b looks at d: {weights[2, 1, 1, 3]:.3f}" in sentence(page)
 
 
 def test_the_chosen_head_is_in_view_when_heads_are_sorted(page, tmp_path):
@@ -186,6 +281,9 @@ def test_a_picture_is_that_of_a_token(page, tmp_path):
     )
     show(page, explorer, tmp_path)
     assert f"a looks at patch {divmod(weights[0, 0, 0].argmax(), 2)[0]}," in sentence(page)
+    explorer.key = 3  # a key alone: it is still a's picture
+    show(page, explorer, tmp_path)
+    assert f"a looks at patch 1,1: {weights[0, 0, 0, 3]:.3f}" in sentence(page)
 
 
 def test_tall_pictures_fit(page, tmp_path):

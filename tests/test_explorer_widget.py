@@ -69,7 +69,11 @@ def test_a_threshold_is_a_whole_step(explorer):
     explorer.threshold = 0.0504
     assert explorer.threshold == 0.05
     long = AttentionExplorer(softmax(2, 100), ["a", "b"], list(range(100)), threshold=0.0504)
-    assert long.threshold == pytest.approx(0.0504 // (1 / 3000) / 3000)
+    assert long.threshold == 151 / 3000
+    both = {"short": softmax(2, 10), "long": softmax(2, 600)}
+    keys = {name: list(range(weights.shape[1])) for name, weights in both.items()}
+    mixed = AttentionExplorer(both, ["a", "b"], keys, threshold=0.0504)
+    assert mixed.threshold == 0.05  # a step of both
 
 
 def test_every_blocks_weights_can_be_read():
@@ -158,6 +162,11 @@ def test_a_thin_picture_has_a_still_picture_too():
     for shape in ((2, 512), (512, 2)):
         explorer = AttentionExplorer.vit(softmax(1, 2, 5, 5), np.zeros(shape))
         assert "image/png" in explorer._repr_mimebundle_()[0]
+
+
+def test_a_tall_picture_has_a_small_still_picture():
+    explorer = AttentionExplorer.vit(softmax(1, 12, 5, 5), np.ones((400, 40)), (4, 1))
+    assert Image.open(io.BytesIO(explorer.to_png())).height < 1200
 
 
 def test_names_can_be_sent_whatever_they_hold():

@@ -35,19 +35,22 @@ function describePanel(entry) {
     const at = Math.min(layer, L - 1);
     return (panel.layers[at] ||= unpack(panel, at))[Math.min(head, H - 1)];
   };
-  // The cells of a head that the mask forbids and that are not 0 all the same.
-  const broken = new WeakMap();
-  panel.broken = (layer, head) => {
+  const broken = new Map(); // by head: counted once
+  panel.broken = (layer, head) => { // how many weights the mask forbids that are not 0 all the same
     const cells = panel.cells(layer, head);
-    if (!broken.has(cells)) {
-      broken.set(cells, panel.mask ? [...cells.keys()].filter((i) => cells[i] && !panel.mask[i]) : []);
-    }
+    if (!broken.has(cells)) broken.set(cells, panel.mask ? countBroken(cells, panel.mask) : 0);
     return broken.get(cells);
   };
   panel.row = (layer, head, q) => panel.cells(layer, head).subarray(q * N, (q + 1) * N);
   panel.weight = (layer, head, q, k) => panel.cells(layer, head)[q * N + k] / panel.top;
   panel.text = (layer, head, q, k) => threeDecimals(panel.weight(layer, head, q, k));
   return panel;
+}
+
+function countBroken(cells, mask) {
+  let count = 0;
+  for (let i = 0; i < cells.length; i++) if (cells[i] && !mask[i]) count++;
+  return count;
 }
 
 // The inverse of encode.py: first a byte for each weight of each panel, with its mask behind it, then
@@ -58,6 +61,10 @@ function fillPanels(panels, raw) {
     const { L, H, M, N } = panel;
     panel.plane = raw.subarray(at, (at += L * H * M * N));
     panel.mask = panel.masked ? raw.subarray(at, (at += M * N)) : null;
+    // A notebook saved by an earlier version does not say it.
+    panel.escaped ??= Array.from({ length: L }, (_, layer) => {
+      return bytesOf(panel, layer).reduce((count, byte) => count + (byte === 255), 0);
+    });
   }
   for (const panel of panels) {
     panel.large = panel.escaped.map((count) => raw.subarray(at, (at += 2 * count)));
@@ -67,9 +74,12 @@ function fillPanels(panels, raw) {
   }
 }
 
+const bytesOf = ({ plane, H, M, N }, layer) =>
+  plane.subarray(layer * H * M * N, (layer + 1) * H * M * N);
+
 // One layer, head by head. A byte of 255 means "in the 16-bit list".
-function unpack({ plane, large, H, M, N }, layer) {
-  const size = M * N, bytes = plane.subarray(layer * H * size, (layer + 1) * H * size);
+function unpack(panel, layer) {
+  const { large, H, M, N } = panel, size = M * N, bytes = bytesOf(panel, layer);
   // Copied and searched natively: a loop takes four times as long.
   const steps = new Uint16Array(bytes), list = large[layer];
   for (let i = bytes.indexOf(255), j = 0; i >= 0; i = bytes.indexOf(255, i + 1), j += 2) {
@@ -158,6 +168,8 @@ const number = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","); // 12,
 // The rest are the browser's.
 const plainKey = (event) =>
   !(event.ctrlKey || event.metaKey || event.altKey) || event.getModifierState("AltGraph");
+// In five decimals, never less than it is.
+const limit = (value) => +(Math.ceil(value * 1e5 - 1e-6) / 1e5).toFixed(5);
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 // Of these heads the one in which q looks at k the most.
@@ -307,8 +319,8 @@ function heatmap(app, index, room) {
   function overlay(s) {
     const c = app.colours;
     pen.clearRect(0, 0, cell * N, cell * M);
-    if (panel.mask) hatch(pen, panel, cell, c);
-    if (cell >= 4) cross(panel.broken(s.layer, s.head));
+    if (panel.mask) hatch(pen, panel, panel.cells(s.layer, s.head), cell, c);
+    if (cell >= 4 && panel.broken(s.layer, s.head)) stripes(panel.cells(s.layer, s.head));
     if (cell >= 34) numbers(s);
     pen.strokeStyle = c.gold;
     pen.lineWidth = clamp(cell / 8, 1, 3);
@@ -318,10 +330,12 @@ function heatmap(app, index, room) {
     }
   }
 
-  function cross(broken) { // on a dark cell the grey hatching cannot be seen
+  // What breaks the mask keeps its colour, and has stripes that can be seen on it.
+  function stripes(cells) {
     pen.lineWidth = 1;
     pen.globalAlpha = 0.5;
-    for (const i of broken) {
+    for (let i = 0; i < M * N; i++) {
+      if (!cells[i] || panel.mask[i]) continue;
       const x = (i % N) * cell, y = Math.floor(i / N) * cell, half = cell / 2;
       pen.strokeStyle = inkOn(words32[i]);
       pen.beginPath();
@@ -414,7 +428,7 @@ function heatmap(app, index, room) {
   const place = (q, k) => ({ x: left + ((k ?? 0) + 0.5) * cell, y: above + ((q ?? 0) + 0.5) * cell });
   app.cells(node, () => index, hit, place, (move) => {
     const s = app.state, at = app.chosen(index), q = at.q ?? 0, k = at.k ?? 0;
-    const first = s.token == null || s.key == null || s.panel !== index;
+    const first = s.token == null || s.key == null || app.focus() !== index;
     if (move === "Home") return { token: q, key: 0 };
     if (move === "End") return { token: q, key: N - 1 };
     if (move === "Enter" && !first) return { token: null, key: null };
@@ -438,15 +452,16 @@ function inkOn(pixel) {
   return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? "#14171c" : "#ffffff";
 }
 
-function hatch(pen, panel, cell, c) {
+function hatch(pen, panel, cells, cell, c) {
   const { M, N, mask } = panel, step = Math.max(4, Math.min(7, cell / 2));
   pen.save();
   pen.beginPath();
+  const plain = (q, k) => mask[q * N + k] || cells[q * N + k];
   for (let q = 0; q < M; q++) { // one rectangle for each run of forbidden cells
     for (let k = 0; k < N; k++) {
-      if (mask[q * N + k]) continue;
+      if (plain(q, k)) continue;
       const from = k;
-      while (k < N && !mask[q * N + k]) k++;
+      while (k < N && !plain(q, k)) k++;
       pen.rect(from * cell, q * cell, (k - from) * cell, cell);
     }
   }
@@ -750,9 +765,12 @@ function headGrid(app, index, room) {
     const starts = (count) =>
       Uint16Array.from({ length: dots + 1 }, (_, i) => Math.floor((i * count) / dots));
     const top = starts(M), left = starts(N);
+    let layer = null;
     for (let h = 0; h < L * H; h++) {
       const corner = Math.floor(h / H) * dots * dots * H + (h % H) * dots;
-      const cells = panel.cells(Math.floor(h / H), h % H);
+      // Each layer once, and only those kept that are looked at for themselves.
+      if (h % H === 0) layer = panel.layers[h / H] ?? unpack(panel, h / H);
+      const cells = layer[h % H];
       for (let y = 0; y < dots; y++) for (let x = 0; x < dots; x++) {
         let most = 0;
         for (let q = top[y]; q < Math.max(top[y] + 1, top[y + 1]); q++) {
@@ -1085,8 +1103,9 @@ function serve(app) {
     const text = label(panel.name, 40) + (other ? ` − ${label(other.name, 40)}` : "");
     const name = make("div", { className: "ax-name" });
     app.namers.push(() => { // a block with fewer layers or heads shows its last
-      const { layer, head } = panel.at(state), same = layer === state.layer && head === state.head;
-      const all = state.view === "lines" && state.all_heads;
+      const { layer, head } = panel.at(state), all = state.view === "lines" && state.all_heads;
+      const grid = nodes.some((node) => node.matches("[aria-roledescription='grid of heads']"));
+      const same = grid || (layer === state.layer && (all || head === state.head));
       name.textContent = same ? text : `${text}: layer ${layer}, ${all ? "all heads" : `head ${head}`}`;
     });
     return make("div", { className: "ax-figure" }, name, ...nodes);
@@ -1171,7 +1190,7 @@ function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
     const at = hit(event.offsetX, event.offsetY);
     if (!at) return;
     if (clicked) app.hover = null; // another token looks now
-    const again = state.token === at.q && state.key === at.k && state.panel === panelOf();
+    const again = state.token === at.q && state.key === at.k && app.focus() === panelOf();
     app.set({
       panel: panelOf(),
       ...(clicked ? clicked(at) : again ? { token: null, key: null } : { token: at.q, key: at.k }),
@@ -1327,7 +1346,7 @@ function makeControls(app) {
     slider.max = Math.max(slider.max, state.threshold); // a cell may set more
     slider.value = state.threshold;
     headPick.node.hidden = heads < 2 || (state.view === "lines" && state.all_heads);
-    shownAt.textContent = String(+state.threshold.toFixed(5));
+    shownAt.textContent = String(limit(state.threshold));
     allHeads.input.checked = state.all_heads;
     difference.input.checked = state.difference;
     sortPick.hidden = state.view !== "heads" || layers * heads < 2;
@@ -1394,7 +1413,21 @@ function legend(app) {
     return [make("div", { className: "ax-legend ax-chips" }, ...chips, ...again, ...gold)];
   }
   if (!["heatmap", "heads"].includes(state.view)) return null;
-  const split = state.difference && app.comparable && state.view === "heatmap";
+  const split = app.panels.map((_, i) => app.partner(i)).filter(Boolean); // what is subtracted
+  const plain = app.panels.some((panel, i) => i !== app.flow && !app.partner(i) && !split.includes(panel));
+  const masked = app.panels.some((p) => p.mask?.includes(0)) ? [sample("mask", "masked: may not look")] : [];
+  return [make(
+    "div",
+    { className: "ax-legend" },
+    ...(plain ? scaleOf(app, false) : []),
+    ...(split.length ? scaleOf(app, true) : []),
+    ...masked,
+    ...gold,
+  )];
+}
+
+// A strip of the colours with its ticks: of weights, or of differences.
+function scaleOf(app, split) {
   const strip = make("div", { className: "ax-strip" });
   strip.style.background = `linear-gradient(to right, ${(split ? SPLIT : RAMP)[app.theme].join(",")})`;
   const ticks = split ? [-1, -0.25, 0, 0.25, 1] : [0, 0.05, 0.25, 0.5, 1];
@@ -1404,15 +1437,10 @@ function legend(app) {
     mark.style.left = `${at}%`;
     return mark;
   }));
-  const masked = app.panels.some((p) => p.mask) ? [sample("mask", "masked: may not look")] : [];
-  return [make(
-    "div",
-    { className: "ax-legend" },
+  return [
     make("span", {}, split ? "weight minus the other's" : "weight"),
     make("div", { className: "ax-scale" }, strip, scale),
-    ...masked,
-    ...gold,
-  )];
+  ];
 }
 
 // The sentence and the note under the picture.
@@ -1422,7 +1450,7 @@ function speak(app) {
   const panel = app.panels[index], other = app.panels[panel.partner], less = app.partner(index);
   const { k, q: marked } = app.mark(index);
   // A picture is always that of some token.
-  const q = marked == null && k == null && state.view === "image" ? 0 : marked;
+  const q = state.view === "image" ? marked ?? 0 : marked;
   const rolled = index === app.flow, { layer } = state, parts = [];
   const all = state.all_heads && state.view === "lines";
   const heads = all ? [...Array(panel.H).keys()] : [panel.at(state).head];
@@ -1446,9 +1474,11 @@ function speak(app) {
       return difference(panel, less, { layer, head: heads[0] }, q ?? i, k ?? i);
     });
     const most = gaps.reduce((best, gap, i) => (Math.abs(gap) > Math.abs(gaps[best]) ? i : best), 0);
-    if (q != null) parts.push(word(panel.queries[q]), " changes most at ", word(panel.keys[most]), ": ");
-    else parts.push("At ", word(panel.keys[k]), ", ", word(panel.queries[most]), " changes most: ");
-    parts.push(make("b", {}, signed(gaps[most])));
+    const gap = make("b", {}, signed(gaps[most])), query = word(panel.queries[q ?? most]);
+    const key = word(panel.keys[k ?? most]);
+    if (!gaps[most]) parts.push(...(q != null ? [query, " changes nowhere"] : ["No query changes at ", key]));
+    else if (q != null) parts.push(query, " changes most at ", key, ": ", gap);
+    else parts.push("At ", key, ", ", query, " changes most: ", gap);
   } else if (q != null) {
     const [best, next] = strongest(panel, layer, heads, q, null);
     if (best.weight) look(best);
@@ -1468,8 +1498,8 @@ function speak(app) {
         ...value(best),
       );
     } else {
-      const least = +(0.5 / panel.top).toFixed(5); // what rounds to 0 cannot be told from 0
-      parts.push("Nobody looks at ", word(panel.keys[k]), ` with ${least} or more`);
+      // What rounds to 0 cannot be told from 0.
+      parts.push("Nobody looks at ", word(panel.keys[k]), ` with ${limit(0.5 / panel.top)} or more`);
     }
     if (next?.weight) parts.push(", then by ", word(panel.queries[next.q]), ...value(next));
   } else {
@@ -1501,7 +1531,7 @@ function speak(app) {
     const hidden = most - drawn;
     // Less than a step is no line.
     const least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top));
-    const under = `under ${+least.toFixed(5)}`;
+    const under = `under ${limit(least)}`;
     notes.push(`${number(drawn)} of ${number(most)} ${most === 1 ? "line" : "lines"} drawn; ${
       hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`
     } hidden.`);
@@ -1510,7 +1540,7 @@ function speak(app) {
   } else {
     notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
   }
-  const broken = rolled || all ? 0 : panel.broken(layer, heads[0]).length;
+  const broken = rolled || all ? 0 : panel.broken(layer, heads[0]);
   if (broken) {
     notes.push(`${broken === 1 ? "1 weight" : `${number(broken)} weights`} that the mask forbids ${
       broken === 1 ? "is" : "are"
@@ -1526,7 +1556,8 @@ function speak(app) {
     const right = new Set(
       panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a),
     ).size;
-    notes.push(`In this head ${right} of ${rows.size} queries look most at a gold key.`);
+    const look = rows.size === 1 ? "query looks" : "queries look";
+    notes.push(`In this head ${right} of ${rows.size} ${look} most at a gold key.`);
   }
   if (state.sort !== "layer" && state.view === "heads") {
     const { entropy, distance } = panel.measures, i = panel.at(state).layer * panel.H + heads[0];
@@ -1583,8 +1614,8 @@ function fillTable(app) { // only when it is open and would say something else: 
 }
 
 function paintAll(app) {
+  for (const name of app.namers) name(); // first: a name pushes its figure down
   for (const figure of app.figures) figure.paint();
-  for (const name of app.namers) name();
   speak(app);
   app.root.dataset.drawn = Number(app.root.dataset.drawn || 0) + 1;
 }
@@ -1624,7 +1655,7 @@ function dress(app) {
   root.dataset.theme = app.theme;
   const style = getComputedStyle(root), colour = (name) => style.getPropertyValue(`--ax-${name}`).trim();
   app.colours = Object.fromEntries(
-    ["ink", "quiet", "rule", "edge", "accent", "line", "gold", "veil", "hatch", "spot"]
+    ["ink", "quiet", "edge", "accent", "line", "gold", "veil", "hatch", "spot"]
       .map((name) => [name, colour(name)]),
   );
 }

@@ -19,7 +19,7 @@ import numpy as np
 import traitlets
 
 from . import inputs, page, static
-from .encode import END, deflate, pack_weights, steps_per_thousandth
+from .encode import END, deflate, pack_weights
 from .inputs import Panel
 from .measures import rollout, sort_keys
 
@@ -168,8 +168,9 @@ class AttentionExplorer(anywidget.AnyWidget):
         if name == "threshold":
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
                 raise traitlets.TraitError(f"threshold must lie between 0 and 1, got {value!r}")
-            # A whole step, as the weights are: what is under it is then what is hidden.
-            steps = 1000 * max(steps_per_thousandth(p.weights.shape[-1]) for p in self._panels)
+            # A whole step, as the weights are, in every block (a fine step is a part of a coarse
+            # one): what is under it is then what is hidden.
+            steps = min(p.top for p in self._panels)
             return round(float(value) * steps) / steps
         if most is None or (value is None and name in ("token", "key")):
             return value
@@ -345,7 +346,7 @@ def _describe(
         entry = {
             "name": panel.name, "shape": list(panel.weights.shape), "flow": panel.flow,
             "compared": i >= own and not panel.flow, "partner": panel.partner,
-            "m": steps_per_thousandth(panel.weights.shape[-1]), "masked": panel.mask is not None,
+            "m": panel.top // 1000, "masked": panel.mask is not None,
             "queries": panel.queries, "gold": [list(pair) for pair in panel.gold],
             "escaped": escaped[i],
         }  # fmt: skip
@@ -364,7 +365,7 @@ def _encode(panels: list[Panel]) -> tuple[bytes, list[list[int]]]:
     """The weights and masks of all panels as one stream, and the 16-bit values' numbers."""
     stream, large = [], []
     for panel in panels:
-        plane, rest = pack_weights(panel.weights, steps_per_thousandth(panel.weights.shape[-1]))
+        plane, rest = pack_weights(panel.weights, panel.top // 1000)
         stream.append(plane)
         large.append(rest)
         if panel.mask is not None:

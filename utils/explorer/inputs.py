@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .encode import steps_per_thousandth
+
 MAX_TOKENS = 2048  # a side: more has no readable picture
 MAX_WEIGHTS = 48_000_000  # in all: 12 layers × 12 heads × 512² fits with room
 ROW_TOLERANCE = 0.02  # lets bfloat16 and weights typed with two decimals pass
@@ -37,6 +39,11 @@ class Panel:
     gold: list[tuple[int, int]] = field(default_factory=list)  # (query, key) pairs
     partner: int | None = None  # number of the panel whose weights stand for the same links
     flow: bool = False  # the rollout: shown in the picture view only
+
+    @property
+    def top(self) -> int:
+        """How many steps a weight of 1 has on its way to the page."""
+        return 1000 * steps_per_thousandth(self.weights.shape[-1])
 
 
 def make_panel(

@@ -6,11 +6,12 @@ each other and with the page.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .encode import quantise, steps_per_thousandth
+from .encode import quantise
 from .sheet import JOINERS, code_points, writable
 
 if TYPE_CHECKING:
@@ -122,17 +123,17 @@ def gaps(explorer: AttentionExplorer, panel: Panel, *where: int | slice) -> np.n
 
 def steps(panel: Panel, weights: np.ndarray) -> np.ndarray:
     """Weights of this panel in whole steps, as they travel to the page."""
-    return quantise(weights, steps_per_thousandth(len(panel.keys)))
+    return quantise(weights, panel.top // 1000)
 
 
 def half_step(panel: Panel) -> float:
     """The least weight that is told from 0."""
-    return 0.5 / (1000 * steps_per_thousandth(len(panel.keys)))
+    return 0.5 / panel.top
 
 
 def short(weight: float) -> str:
-    """A weight in as few decimals as it has, but no more than five."""
-    return f"{weight:.5f}".rstrip("0").rstrip(".")
+    """A limit in as few decimals as it has, but no more than five, and never less than it is."""
+    return f"{math.ceil(weight * 1e5 - 1e-6) / 1e5:.5f}".rstrip("0").rstrip(".")
 
 
 def broken(explorer: AttentionExplorer, panel: Panel) -> np.ndarray:

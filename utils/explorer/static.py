@@ -61,30 +61,37 @@ def describe(explorer: AttentionExplorer) -> str:
 def _looks(explorer: AttentionExplorer, panel: Panel) -> str:
     """For each query, or for the marked one, the key it looks at most."""
     layer, head = selection.layer_and_head(explorer, panel)
-    all_heads, heads = selection.every_head(explorer), panel.weights[layer]  # (H, M, N)
-    weights = heads.max(0) if all_heads else heads[head]  # (M, N)
+    all_heads, weights = selection.every_head(explorer), panel.weights[layer]  # (H, M, N)
+    weights = weights if all_heads else weights[head, None]
+
+    def steps(
+        q: int | slice, k: int | slice
+    ) -> np.ndarray:  # as the page has them: equals are equal
+        return selection.steps(panel, np.atleast_1d(weights[:, q, k]))
+
+    def largest(q: int | slice, k: int | slice) -> tuple[int, bool]:
+        most = steps(q, k).max(0)
+        return int(most.argmax()), not most.any()
 
     def number(q: int, k: int) -> str:
-        where = f" in head {heads[:, q, k].argmax()}" if all_heads else ""
-        return f"{where} ({weights[q, k]:.3f})"
-
-    def nothing(q: int, k: int) -> bool:  # to the page, which knows whole steps
-        return not selection.steps(panel, weights[q, k, None]).any()
+        loudest = int(steps(q, k).argmax())
+        where = f" in head {loudest}" if all_heads else ""
+        return f"{where} ({weights[loudest, q, k]:.3f})"
 
     def look(q: int) -> str:
-        query, k = label(panel.queries[q], 40), int(weights[q].argmax())
-        if nothing(q, k):  # the mask forbids every key
+        query, (k, nothing) = label(panel.queries[q], 40), largest(q, slice(None))
+        if nothing:  # the mask forbids every key
             return f"{query} looks nowhere"
         return f"{query} looks most at {label(panel.keys[k], 40)}{number(q, k)}"
 
     token, k = selection.marked(explorer, panel)
-    if k is None or (token is not None and weights[token].argmax() == k):
+    if k is None or (token is not None and largest(token, slice(None))[0] == k):
         return _listed(look, len(panel.queries), token)
-    q = int(weights[:, k].argmax()) if token is None else token
+    q, nothing = largest(slice(None), k) if token is None else (token, False)
     query, key = label(panel.queries[q], 40), label(panel.keys[k], 40)
     if token is not None:
         return f"{look(q)}; {query} looks at {key}{number(q, k)}"
-    if nothing(q, k):
+    if nothing:
         least = selection.short(selection.half_step(panel))
         return f"nobody looks at {key} with {least} or more"
     return f"{key} is looked at most by {query}{number(q, k)}"
@@ -136,7 +143,8 @@ def _gold(explorer: AttentionExplorer, panel: Panel) -> str:
     weights = panel.weights[selection.layer_and_head(explorer, panel)]
     rows = dict(zip(queries, selection.steps(panel, weights[queries])))
     right = {q for q, k in panel.gold if rows[q][k] == rows[q].max() > 0}
-    return f"In this head {len(right)} of {len(rows)} queries look most at a gold key."
+    look = "query looks" if len(rows) == 1 else "queries look"
+    return f"In this head {len(right)} of {len(rows)} {look} most at a gold key."
 
 
 def _listed(say, rows: int, only: int | None) -> str:

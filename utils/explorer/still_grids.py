@@ -104,8 +104,9 @@ def pictures(explorer: AttentionExplorer) -> Sheet:
                 names.append("rollout")
     columns = min(6, len(maps))
     rows = -(-len(maps) // columns)
-    side = 120
-    tall = max(1, round(side * picture.shape[0] / picture.shape[1]))
+    ratio = picture.shape[0] / picture.shape[1]
+    side = max(1, round(min(120, 240 / ratio)))  # a tall picture is narrow, as on the page
+    tall = max(1, round(side * ratio))
     least = Sheet(1, 1).wide(words, 13, bold=True) + 24
     size = (max(least, 24 + columns * (side + 10)), 32 + rows * (tall + 30) + 28)
     foot = "bright: looked at; the number is the brightest patch's weight"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import selection
-from .encode import steps_per_thousandth
 from .selection import spelled
 from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, SPLIT, STOPS, Sheet, inks, shade
 
@@ -149,11 +148,11 @@ def _one_heatmap(
         else:
             sheet.upward(middles, y - 5, names, size, ink)
     if cell >= (34 if minus else 30):
-        texts = [[f"{weight:.3f}" for weight in row] for row in matrix.tolist()]
         if minus:
-            texts = [
-                [signed(gap) for gap in row] for row in selection.gaps(explorer, panel).tolist()
-            ]
+            gaps = selection.gaps(explorer, panel)
+            texts = [[signed(gap) for gap in row] for row in gaps.tolist()]
+        else:
+            texts = [[f"{weight:.3f}" for weight in row] for row in matrix.tolist()]
         _numbers(sheet, matrix, texts, panel.mask, stops, cell, x, y)
     for row, column in panel.gold:
         sheet.frame(x + column * cell, y + row * cell, cell, cell, GOLD, 2)
@@ -252,9 +251,8 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
     elif key is not None:
         asked &= np.arange(len(panel.keys)) == key
     # As on the page: what is drawn is the weight in whole steps, and less than one is no line.
-    top = 1000 * steps_per_thousandth(len(panel.keys))
     steps = selection.steps(panel, weights)
-    lines = asked & (steps >= max(1, round(explorer.threshold * top, 6)))
+    lines = asked & (steps >= max(1, round(explorer.threshold * panel.top, 6)))
     count, cells = int(lines.sum()), int(asked.sum()) * len(heads)
     strongest = np.argsort(np.where(lines, -weights, 1), axis=None, kind="stable")
     drawn = strongest[: min(MOST_LINES, count)]
