@@ -41,7 +41,7 @@ CLICKS = 15
 LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64, "bare widget": 32}
 LARGE = 128  # from here on BertViz takes minutes, and is measured less often
 SETTLE = 1.5  # seconds: JupyterLab is busy for a moment after it has opened a notebook
-IDLE, IDLE_PATIENCE = 8, 30  # percent of all cores, seconds
+IDLE, IDLE_PATIENCE = 10, 6  # percent of all cores, seconds
 # Run the cell and look at each frame whether all is there.  If so, that frame gets a word of ours
 # too, and the browser's Element Timing says when the frame reached the screen.
 RUN = """async ([drawn, patience]) => {
