@@ -206,8 +206,8 @@ def test_a_difference_speaks_of_what_is_shown(page, tmp_path):
     told = page.locator(".ax-table tbody tr:last-child td").all_text_contents()
     assert told == [f"{g:+.3f}".replace("-", "−") for g in gaps]
     page.keyboard.press("Escape")
-    hover_top = page.locator(".ax-map").bounding_box()
-    page.mouse.move(hover_top["x"] + hover_top["width"] / 2, hover_top["y"] + 8)  # a key's name
+    box = page.locator(".ax-map").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 8)  # a key's name
     assert " changes most: " in sentence(page)
     assert "At " in sentence(page)
     page.uncheck("label:has-text('Difference') >> input")

@@ -362,7 +362,7 @@ def _describe(
 
 
 def _encode(panels: list[Panel]) -> tuple[bytes, list[list[int]]]:
-    """The weights and masks of all panels as one stream, and the 16-bit values' numbers."""
+    """All weights and masks as one stream, and how many 16-bit values each layer has."""
     stream, large = [], []
     for panel in panels:
         plane, rest = pack_weights(panel.weights, panel.top // 1000)
