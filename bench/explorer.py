@@ -10,6 +10,9 @@ to all of them alike; the tables give medians, and the least and most.
 * memory: what Chromium's page process holds more than before the cell ran.  Both times the page has
   been left alone for a moment and its garbage collected.  "bare widget" is a button: what any
   widget costs JupyterLab.
+* steal: the part of the CPU time asked for while it was drawn that a virtual machine's host gave to
+  others.  A showing that lost more than 5 % is made again, at most twice, and the one that lost
+  least is kept: for every viewer alike, but for BertViz from 128 tokens on.
 
 With "every line" the explorer draws all twelve heads of a layer, as head_view does, but for weights
 under half a step (0.0005, or 0.00017 from 65 keys on): of these random ones 12 to 22 %.
@@ -42,6 +45,7 @@ LARGEST = {"BertViz head_view": 197, "BertViz model_view": 64, "bare widget": 32
 LARGE = 128  # from here on BertViz takes minutes, and is measured less often
 SETTLE = 1.5  # seconds: JupyterLab is busy for a moment after it has opened a notebook
 IDLE, IDLE_PATIENCE = 10, 6  # percent of all cores, seconds
+STEAL, TRIES = 5, 3  # percent
 # Run the cell and look at each frame whether all is there.  If so, that frame gets a word of ours
 # too, and the browser's Element Timing says when the frame reached the screen.
 RUN = """async ([drawn, patience]) => {
@@ -138,7 +142,13 @@ def run(
                         continue
                     if seldom and repeat >= large_repeats:
                         continue
-                    found = measure(lab, viewer, size, paths, scripts, patience)
+                    tries: list[dict] = []
+                    while len(tries) < (1 if seldom else TRIES):
+                        tries.append(measure(lab, viewer, size, paths, scripts, patience))
+                        if "gave up" in tries[-1] or tries[-1]["steal %"] <= STEAL:
+                            break
+                    whole = [found for found in tries if "gave up" not in found]
+                    found = min(whole, key=lambda found: found["steal %"], default=tries[-1])
                     results.setdefault((size, viewer.name), []).append(found)
                     words = ", ".join(f"{what} {value}" for what, value in found.items())
                     words = words.replace("gave up ", "gave up: ")
@@ -168,7 +178,9 @@ def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) 
         lab.run(page, 0)
         settle()
         memory, received = page.memory(), page.received()
+        before = psutil.cpu_times()
         found["drawn s"] = page.evaluate(RUN, [drawn, patience])
+        found["steal %"] = stolen(before, psutil.cpu_times())
         found["payload MB"] = (page.received() - received) / 1e6
         if found["drawn s"] is None:
             raise Failed(f"not drawn after {patience} s")
@@ -198,13 +210,20 @@ def settle() -> None:
         pass
 
 
+def stolen(before, after) -> float:
+    """Percent of the CPU time asked for between two readings that the host gave to others."""
+    spent = [getattr(after, name) - getattr(before, name) for name in ("user", "system")]
+    lost = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)  # Linux alone tells
+    return 100 * lost / max(sum(spent) + lost, 0.01)
+
+
 def _filled(text: str, words: dict[str, str]) -> str:
     for name, value in words.items():
         text = text.replace(name, value)
     return text
 
 
-WHAT = ("payload MB", "drawn s", "click ms", "memory MB", "outside requests")
+WHAT = ("payload MB", "drawn s", "click ms", "memory MB", "outside requests", "steal %")
 # Ours, theirs, and what issue and README aim at, by size or for all: times smaller or sooner.
 RATIOS = [
     ("explorer", "BertViz head_view", {
