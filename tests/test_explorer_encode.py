@@ -1,10 +1,13 @@
 """The bytes that carry the weights: right to three decimals, drawn to within 1/255, and few."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from utils.explorer import encode
 from utils.explorer.encode import (
     END,
     ESCAPE,
@@ -54,12 +57,17 @@ def test_steps_are_odd_so_that_bins_nest():
     assert {steps_per_thousandth(keys) % 2 for keys in range(1, 2000)} == {1}
 
 
-@pytest.mark.parametrize("heads", [1, 30])  # 30: more than one piece
+@pytest.mark.parametrize("pieces", [1, 3])
 @given(scale=st.floats(0.1, 20), seed=st.integers(0, 99))
 @settings(max_examples=15, deadline=None)
-def test_what_is_packed_comes_out_again(heads, scale, seed):
-    one, two = softmax((3, heads, 10, 300), seed, scale), softmax((1, 1, 4, 4), seed, scale)
-    (plane, large), (second, more) = pack_weights(one, 3), pack_weights(two, 1)
+def test_what_is_packed_comes_out_again(pieces, scale, seed):
+    one, two = softmax((3, 5, 10, 300), seed, scale), softmax((1, 1, 4, 4), seed, scale)
+    with (
+        mock.patch.object(encode, "PIECE", one.size // pieces),
+        mock.patch.object(encode, "_pack_part", wraps=encode._pack_part) as part,
+    ):
+        (plane, large), (second, more) = pack_weights(one, 3), pack_weights(two, 1)
+    assert part.call_count == pieces + 1
     rest = b"".join(layer.tobytes() for layer in [*large, *more])
     stream = plane + deflate(bytes([1, 0])) + second + deflate(rest) + END
     steps, mask, others = unpack(stream, [one.size, 2, two.size])

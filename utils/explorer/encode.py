@@ -24,7 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 ESCAPE = 255  # a byte that says: the value is in the 16-bit list
-PIECE = 1 << 17  # weights that are coded in one go, or one layer if that is more
+# Weights that are coded in one go (or one layer, if that is more).  Fewer are not worth a second
+# thread: it takes the core on which the page is to be drawn.
+PIECE = 1 << 20
 LONG, VERY_LONG = 64, 512  # more keys than this: weights are small, and so must the steps be
 END = zlib.compressobj(wbits=-15).flush()  # closes a stream of pieces
 
