@@ -346,7 +346,7 @@ def _describe(
         entry = {
             "name": panel.name, "shape": list(panel.weights.shape), "flow": panel.flow,
             "compared": i >= own and not panel.flow, "partner": panel.partner,
-            "m": panel.top // 1000, "masked": panel.mask is not None,
+            "m": panel.m, "masked": panel.mask is not None,
             "queries": panel.queries, "gold": [list(pair) for pair in panel.gold],
             "escaped": escaped[i],
         }  # fmt: skip
@@ -365,7 +365,7 @@ def _encode(panels: list[Panel]) -> tuple[bytes, list[list[int]]]:
     """All weights and masks as one stream, and how many 16-bit values each layer has."""
     stream, large = [], []
     for panel in panels:
-        plane, rest = pack_weights(panel.weights, panel.top // 1000)
+        plane, rest = pack_weights(panel.weights, panel.m)
         stream.append(plane)
         large.append(rest)
         if panel.mask is not None:

@@ -41,9 +41,14 @@ class Panel:
     flow: bool = False  # the rollout: shown in the picture view only
 
     @property
+    def m(self) -> int:
+        """How many steps a thousandth has on its way to the page: see encode.py."""
+        return steps_per_thousandth(self.weights.shape[-1])
+
+    @property
     def top(self) -> int:
-        """How many steps a weight of 1 has on its way to the page."""
-        return 1000 * steps_per_thousandth(self.weights.shape[-1])
+        """How many steps a weight of 1 has."""
+        return 1000 * self.m
 
 
 def make_panel(

@@ -123,7 +123,7 @@ def gaps(explorer: AttentionExplorer, panel: Panel, *where: int | slice) -> np.n
 
 def steps(panel: Panel, weights: np.ndarray) -> np.ndarray:
     """Weights of this panel in whole steps, as they travel to the page."""
-    return quantise(weights, panel.top // 1000)
+    return quantise(weights, panel.m)
 
 
 def half_step(panel: Panel) -> float:

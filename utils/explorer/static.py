@@ -64,9 +64,8 @@ def _looks(explorer: AttentionExplorer, panel: Panel) -> str:
     all_heads, weights = selection.every_head(explorer), panel.weights[layer]  # (H, M, N)
     weights = weights if all_heads else weights[head, None]
 
-    def steps(
-        q: int | slice, k: int | slice
-    ) -> np.ndarray:  # as the page has them: equals are equal
+    def steps(q: int | slice, k: int | slice) -> np.ndarray:
+        # In whole steps, as the page has them: what reads alike is alike to both.
         return selection.steps(panel, np.atleast_1d(weights[:, q, k]))
 
     def largest(q: int | slice, k: int | slice) -> tuple[int, bool]:
