@@ -14,10 +14,10 @@ from statistics import median, quantiles
 import torch
 from torch import Tensor, nn
 
-from utils.generation import decode
-from utils.masks import causal_mask, to_torch_blocked
-from utils.text import BOS, EOS
-from utils.transformer import Encoder, Transformer
+from utils.layers.masks import causal_mask, to_torch_blocked
+from utils.models.transformer import Encoder, Transformer
+from utils.text.vocabulary import BOS, EOS
+from utils.train.generation import decode
 
 TOKENS = 2048  # in each batch: long sentences come in small batches
 LAYERS = 2

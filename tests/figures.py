@@ -16,7 +16,7 @@ def soft(*shape, seed=0):
 def catcher(shown: list):
     """A function that calls a plot helper and returns its figure, laid out, and its alternative.
 
-    ``shown`` is where the patched ``utils.plots.show`` puts them.
+    ``shown`` is where the patched ``utils.figures.plots.show`` puts them.
     """
 
     def draw(helper, *args, **options):

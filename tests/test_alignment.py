@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from utils.alignment import alignment_error_rate, corpus_error_rate, links_of, misses
+from utils.text.alignment import alignment_error_rate, corpus_error_rate, links_of, misses
 
 SURE = {(0, 0), (1, 1), (2, 2)}
 POSSIBLE = SURE | {(3, 2), (3, 3)}

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from utils.attention import (
+from utils.layers.attention import (
     AdditiveAttention,
     AttentionLayer,
     MultiHeadAttention,

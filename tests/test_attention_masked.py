@@ -4,12 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from utils.attention import (
+from utils.layers.attention import (
     AdditiveAttention,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from utils.masks import causal_mask, padding_mask
+from utils.layers.masks import causal_mask, padding_mask
 
 PATHS = pytest.mark.parametrize("need_weights", [True, False], ids=["weights", "fused"])
 

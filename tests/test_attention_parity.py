@@ -8,13 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from utils.attention import (
+from utils.layers.attention import (
     AdditiveAttention,
     AttentionLayer,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from utils.masks import causal_mask, padding_mask, to_additive, to_torch_blocked
+from utils.layers.masks import causal_mask, padding_mask, to_additive, to_torch_blocked
 
 DOUBLE = {"atol": 1e-12, "rtol": 1e-12}
 SINGLE = {"atol": 2e-6, "rtol": 1e-5}

@@ -4,24 +4,25 @@ import pytest
 import torch
 from torch import nn
 
-from utils.captioning import AttendingCaptioner, FixedCaptioner, TransformerCaptioner
-from utils.describing import (
+from utils.figures.captions import plot_footprints, plot_looks, plot_scenes, plot_shares
+from utils.layers.masks import causal_mask
+from utils.models.captioning import AttendingCaptioner, FixedCaptioner, TransformerCaptioner
+from utils.models.eyes import GridEyes, PatchEyes, SceneCNN, grid_to_rows
+from utils.notebook.scene_editor import SceneEditor
+from utils.tasks.captions import (
+    CellNamer,
     Describer,
     caption_loss,
     exact_captions,
     greedy,
     looks,
     naming_batches,
+    naming_loss,
     pointing,
     share_by_things,
     torch_twin,
 )
-from utils.eyes import CellNamer, GridEyes, PatchEyes, SceneCNN, grid_to_rows, naming_loss
-from utils.figures_captions import plot_footprints, plot_looks, plot_scenes, plot_shares
-from utils.generation import beam_search, decode
-from utils.masks import causal_mask
-from utils.scene_editor import SceneEditor
-from utils.scenes import (
+from utils.tasks.scenes import (
     GRID,
     SIDE,
     caption_batch,
@@ -31,8 +32,9 @@ from utils.scenes import (
     random_scenes,
     scene_of,
 )
-from utils.text import Batch
-from utils.training import train
+from utils.text.vocabulary import Batch
+from utils.train.generation import beam_search, decode
+from utils.train.loop import train
 
 VOCABULARY = caption_vocabulary()
 SCENES = random_scenes(6, 2, things=(1, 3))
@@ -211,7 +213,7 @@ def test_an_image_of_the_wrong_shape_is_refused():
 
 
 def figure(draw_it):
-    from utils.canvas import collect
+    from utils.figures.canvas import collect
 
     with collect() as figures:
         draw_it()

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from utils.checkpoint import load_weights, save_weights
-from utils.transformer import Transformer
+from utils.models.transformer import Transformer
+from utils.train.checkpoint import load_weights, save_weights
 
 
 def model(seed: int = 0, **sizes) -> Transformer:
@@ -43,7 +43,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError("no space left")
 
-    monkeypatch.setattr("utils.checkpoint.save_file", full)
+    monkeypatch.setattr("utils.train.checkpoint.save_file", full)
     with pytest.raises(OSError, match="no space"):
         save_weights(model(1), path)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["w.safetensors"]

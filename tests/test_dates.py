@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from utils.dates import STYLES, date_pairs, translate_date, write_date
+from utils.text.dates import STYLES, date_pairs, translate_date, write_date
 
 DAY = datetime.date(1992, 8, 5)
 

@@ -9,13 +9,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from utils.attention import (
+from utils.layers.attention import (
     AdditiveAttention,
     AttentionLayer,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from utils.masks import causal_mask, local_mask, padding_mask, to_additive, to_torch_blocked
+from utils.layers.masks import causal_mask, local_mask, padding_mask, to_additive, to_torch_blocked
 from utils.runtime import set_seed
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from tools.project import ROOT
-from utils.distributed import average, mean_over_all, parallel, processes, share, world
-from utils.text import Batch
+from utils.text.vocabulary import Batch
+from utils.train.distributed import average, mean_over_all, parallel, processes, share, world
 
-TRAIN = ["-m", "utils.train_translation", "--pairs", "60", "--steps", "6", "--batch", "8"]
+TRAIN = ["-m", "utils.tasks.train_translation", "--pairs", "60", "--steps", "6", "--batch", "8"]
 
 
 def losses(count: int, *more: str) -> dict:
@@ -53,7 +53,7 @@ def test_each_process_takes_its_own_rows(monkeypatch):
     rows = torch.arange(10).view(5, 2)
     taken = []
     for rank in (0, 1):
-        monkeypatch.setattr("utils.distributed.world", lambda rank=rank: (rank, 2))
+        monkeypatch.setattr("utils.train.distributed.world", lambda rank=rank: (rank, 2))
         stream = list(share([Batch(rows, rows, rows), Batch(rows[:1], rows[:1], rows[:1])]))
         assert len(stream) == 1  # one row cannot be shared: both leave that batch out
         taken.append(stream[0].source)

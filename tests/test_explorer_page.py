@@ -349,7 +349,7 @@ def test_nbconvert_is_live_with_state_and_a_picture_without(page, tmp_path):
         f"AttentionExplorer(np.full((6, 6), 1 / 6), {EVIL!r})"
     )
     others = (
-        "from utils.notebook import play\nfrom utils.plots import plot_bars\n"
+        "from utils.notebook.cells import play\nfrom utils.figures.plots import plot_bars\n"
         "play(lambda size: plot_bars({'x': [size]}, ['a'], ylabel='y'), size=(0, 9, 1, 4))",
         "from utils.quiz import question\nquestion('Q03-3')",
     )

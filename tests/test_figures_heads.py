@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from utils.canvas import collect
-from utils.figures_heads import plot_live_bars
+from utils.figures.canvas import collect
+from utils.figures.heads import plot_live_bars
 
 
 def drawn(values, labels):

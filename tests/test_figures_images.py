@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from utils.canvas import collect
-from utils.figures_images import plot_images, plot_overlays, plot_patches, plot_similarities
+from utils.figures.canvas import collect
+from utils.figures.images import plot_images, plot_overlays, plot_patches, plot_similarities
 
 
 def drawn(draw, *args, **options):

@@ -7,10 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
-from utils.canvas import collect
-from utils.figures_masks import Stage, plot_mask_lab
-from utils.masks import causal_mask
-from utils.notebook import draw_once, play
+from utils.figures.canvas import collect
+from utils.figures.masks import Stage, plot_mask_lab
+from utils.layers.masks import causal_mask
+from utils.notebook.cells import draw_once, play
 
 WORDS = ["<bos>", "Jane", "visits", "Africa", "<pad>"]
 SCORES = torch.randn(5, 5, generator=torch.Generator().manual_seed(4))

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from utils.canvas import collect
-from utils.figures_positions import plot_tables, plot_turn
-from utils.positions import sinusoidal_encoding
+from utils.figures.canvas import collect
+from utils.figures.positions import plot_tables, plot_turn
+from utils.layers.positions import sinusoidal_encoding
 
 
 def drawn(draw, *args, **options):

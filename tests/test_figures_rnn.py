@@ -6,8 +6,8 @@ import torch
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tests.figures import assert_apart, catcher
-from utils import figures_rnn
-from utils.figures_rnn import (
+from utils.figures import rnn as figures_rnn
+from utils.figures.rnn import (
     plot_dependencies,
     plot_min_steps,
     plot_pieces,

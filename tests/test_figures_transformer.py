@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from utils.figures_transformer import plot_architecture, plot_norms
-from utils.notebook import draw_once
+from utils.figures.transformer import plot_architecture, plot_norms
+from utils.notebook.cells import draw_once
 
 
 def words_of(draw, **values) -> str:

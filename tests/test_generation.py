@@ -12,9 +12,9 @@ from tests.test_seq2seq import MODELS as RECURRENT
 from tests.test_transformer import MODELS as TRANSFORMERS
 from tests.test_transformer import SMALL
 from tests.test_transformer_cache import BATCH, lively
-from utils.generation import beam_search, chances, decode, select
-from utils.text import BOS, EOS, PAD
-from utils.transformer import Transformer
+from utils.models.transformer import Transformer
+from utils.text.vocabulary import BOS, EOS, PAD
+from utils.train.generation import beam_search, chances, decode, select
 
 MODELS = {**RECURRENT, **TRANSFORMERS}
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from utils.grammar import LECTURE, Grammar, held_out, lecture_pairs, spell
-from utils.lexicon import COLUMNS, DATA, read_lexicon
+from utils.text.grammar import LECTURE, Grammar, held_out, lecture_pairs, spell
+from utils.text.lexicon import COLUMNS, DATA, read_lexicon
 
 TABLE = (DATA / "en_fr.tsv").read_text("utf-8")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from utils.masks import (
+from utils.layers.masks import (
     causal_mask,
     check_mask,
     local_mask,

@@ -11,9 +11,9 @@ import pytest
 from nbclient import NotebookClient
 from PIL import Image
 
-from utils.canvas import collect
-from utils.notebook import draw_once, play, show_source
-from utils.plots import plot_attention, plot_bars
+from utils.figures.canvas import collect
+from utils.figures.plots import plot_attention, plot_bars
+from utils.notebook.cells import draw_once, play, show_source
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -162,8 +162,8 @@ def test_the_error_names_what_was_expected_and_what_came(name):
 
 
 def test_show_source_shows_functions_classes_and_methods(monkeypatch):
-    from utils.attention import MultiHeadAttention
-    from utils.masks import to_torch_blocked
+    from utils.layers.attention import MultiHeadAttention
+    from utils.layers.masks import to_torch_blocked
 
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda *things, **_: shown.extend(things))
@@ -180,8 +180,8 @@ def test_show_source_shows_functions_classes_and_methods(monkeypatch):
 
 
 CELLS = [
-    "from utils.notebook import play, show_source\n"
-    "from utils.plots import plot_attention\n"
+    "from utils.notebook.cells import play, show_source\n"
+    "from utils.figures.plots import plot_attention\n"
     "def draw(n):\n"
     "    plot_attention([[1 / n] * n] * n, list('abcdef')[:n])\n"
     "figure = play(draw, n=(2, 4, 1, 3))\n"

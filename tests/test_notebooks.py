@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from tools import coverage, hygiene, stamp
 from tools.notebooks import WIDGET_VIEW, normalise
 from tools.project import ROOT, notebook_paths
-from utils.contents import NOTEBOOKS, Contents
+from utils.notebook.contents import NOTEBOOKS, Contents
 
 PATHS = notebook_paths()
 NAMES = [path.name for path in PATHS]
@@ -192,7 +192,7 @@ def test_the_table_of_notebooks_agrees_with_the_files():
 def test_the_table_links_to_colab_when_it_runs_there(monkeypatch):
     name = "00_start_here.ipynb"
     assert f"]({name})" in Contents()._repr_markdown_()
-    monkeypatch.setattr("utils.contents.on_colab", lambda: True)
+    monkeypatch.setattr("utils.notebook.contents.on_colab", lambda: True)
     assert f"]({stamp.colab_link(name)})" in Contents()._repr_markdown_()
 
 
@@ -209,7 +209,7 @@ def test_a_broken_helper_makes_nbval_fail(tmp_path):
     for part in ("notebooks", "utils", "data"):
         shutil.copytree(ROOT / part, tmp_path / part)
     shutil.copy(ROOT / "requirements.txt", tmp_path)
-    helper = tmp_path / "utils" / "attention.py"
+    helper = tmp_path / "utils" / "layers" / "attention.py"
     text = helper.read_text("utf-8")
     assert "softmax(dim=-1)" in text, "the line to break has changed: change this test too"
     helper.write_text(text.replace("softmax(dim=-1)", "softmax(dim=-2)"), "utf-8")

@@ -6,16 +6,16 @@ import sys
 import pytest
 import torch
 
-from utils.pictures import (
-    accuracy,
+from utils.models.vit import SmallCNN
+from utils.tasks.pictures import (
     as_pixels,
     augment,
-    batches,
     load_digits,
-    loss_of,
     photograph,
+    picture_accuracy,
+    picture_batches,
+    picture_loss,
 )
-from utils.vit import SmallCNN
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_a_move_is_at_most_so_many_pixels():
 
 def test_batches_go_round_and_keep_image_and_label_together():
     images = torch.arange(10.0).view(10, 1, 1, 1)
-    stream = batches(images, torch.arange(10), 4, rng())
+    stream = picture_batches(images, torch.arange(10), 4, rng())
     rounds = [[next(stream) for _ in range(3)] for _ in range(2)]
     for parts in rounds:
         assert [len(labels) for _, labels in parts] == [4, 4, 2]
@@ -100,18 +100,18 @@ def test_batches_go_round_and_keep_image_and_label_together():
     first, second = (torch.cat([labels for _, labels in parts]) for parts in rounds)
     assert not torch.equal(first, second)
     with pytest.raises(ValueError, match="size = 0"):
-        next(batches(images, torch.arange(10), 0, rng()))
+        next(picture_batches(images, torch.arange(10), 0, rng()))
 
 
 def test_loss_and_accuracy_of_a_classifier(digits):
     torch.manual_seed(0)
     model = SmallCNN().train()
-    loss = loss_of(model, (digits.images[:8], digits.labels[:8]))
+    loss = picture_loss(model, (digits.images[:8], digits.labels[:8]))
     assert 1.5 < loss.item() < 3.5
-    assert 0 <= accuracy(model, digits.test_images, digits.test_labels) < 0.5
+    assert 0 <= picture_accuracy(model, digits.test_images, digits.test_labels) < 0.5
     assert model.training
 
 
 def test_importing_reads_nothing():
-    code = "import sys, utils.pictures, utils.vit; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, utils.tasks.pictures, utils.models.vit; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

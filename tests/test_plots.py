@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from tests.figures import assert_apart, catcher, maps, soft, tick_labels, words_at
-from utils import plots
-from utils.canvas import collect
-from utils.masks import causal_mask
-from utils.plots import plot_attention, plot_curves, plot_heads
+from utils.figures import plots
+from utils.figures.canvas import collect
+from utils.figures.plots import plot_attention, plot_curves, plot_heads
+from utils.layers.masks import causal_mask
 
 WORDS = ["the", "cat", "sat", "on", "mats"]
 
@@ -169,7 +169,7 @@ def test_words_of_the_same_letters_count_are_not_the_same_boxes():
 
 def test_whole_numbers_have_whole_ticks(monkeypatch):
     figures = []
-    monkeypatch.setattr("utils.plots.show", lambda fig, alt, **_: figures.append(fig))
+    monkeypatch.setattr("utils.figures.plots.show", lambda fig, alt, **_: figures.append(fig))
     words = {"xlabel": "words", "ylabel": "right"}
     plot_curves(list(range(1, 20, 2)), {"a": list(range(10))}, **words)
     plot_curves([0, 0.2, 0.4, 0.6, 0.8], {"a": [1, 2, 3, 4, 5]}, **words)

@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 
 from tests.figures import assert_apart, catcher, soft, words_at
-from utils import canvas, plots
-from utils.canvas import collect
-from utils.masks import causal_mask
-from utils.plots import plot_arcs, plot_attention, plot_bars, plot_curves, plot_heads
+from utils.figures import canvas, plots
+from utils.figures.canvas import collect
+from utils.figures.plots import plot_arcs, plot_attention, plot_bars, plot_curves, plot_heads
+from utils.layers.masks import causal_mask
 
 WORDS = ["the", "cat", "sat", "on", "mats"]
 

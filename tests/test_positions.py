@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.test_devices import Watch
-from utils.attention import MultiHeadAttention, scaled_dot_product_attention
-from utils.masks import causal_mask
-from utils.positions import (
+from utils.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from utils.layers.masks import causal_mask
+from utils.layers.positions import (
     LearnedEncoding,
     RotaryAttention,
     SinusoidalEncoding,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from utils.attention import scaled_dot_product_attention
+from utils.layers.attention import scaled_dot_product_attention
 from utils.quiz import proofs, registry
 from utils.quiz.exercise import Bug, Exercise
 from utils.quiz.questions import Generated, Question, no, yes

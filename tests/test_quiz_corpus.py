@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 from utils.quiz import registry
 from utils.quiz.diagnose import diagnose
 from utils.quiz.proofs import run_source

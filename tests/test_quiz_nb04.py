@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from utils.quiz import registry
-from utils.training import count_parameters
+from utils.train.loop import count_parameters
 
 ITEMS = registry.load("04")
 

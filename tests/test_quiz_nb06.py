@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.test_quiz_corpus import verdict_on
-from utils.masks import causal_mask, padding_mask
+from utils.layers.masks import causal_mask, padding_mask
 from utils.quiz import registry
 
 ITEMS = registry.load("06")

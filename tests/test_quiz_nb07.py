@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from tests.test_quiz_corpus import read, verdict_on
+from utils.models.transformer import DecoderBlock, EncoderBlock, FeedForward, Transformer
 from utils.quiz import registry
-from utils.training import count_parameters
-from utils.transformer import DecoderBlock, EncoderBlock, FeedForward, Transformer
+from utils.train.loop import count_parameters
 
 ITEMS = registry.load("07")
 RIGHT = read("nb07_right.txt")

@@ -30,8 +30,8 @@ def test_the_number_of_tokens_marked_right_is_counted():
 
 
 def test_the_number_of_parameters_marked_right_is_counted():
-    from utils.training import count_parameters
-    from utils.vit import PatchEmbedding
+    from utils.models.vit import PatchEmbedding
+    from utils.train.loop import count_parameters
 
     for seed in range(60):
         question = ITEMS["G08-2"].with_seed(seed)

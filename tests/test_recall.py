@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from utils import recall
-from utils.recall import (
+from utils.tasks import recall
+from utils.tasks.recall import (
     CHANCE,
     MIXERS,
     NUM_VALUES,

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from utils import neighbours, roles
 from utils.runtime import set_seed
-from utils.training import count_parameters, train
+from utils.tasks import neighbours, roles
+from utils.train.loop import count_parameters, train
 
 
 def test_every_pattern_gives_the_relations_it_promises():

@@ -142,13 +142,13 @@ def check(*allowed):
 
 check()
 import utils.runtime; check()
-import utils.masks; check()
-import utils.attention; check()
+import utils.layers.masks; check()
+import utils.layers.attention; check()
 import utils.fonts; check()
-import utils.plots; check("matplotlib")
+import utils.figures.plots; check("matplotlib")
 assert "matplotlib.pyplot" not in sys.modules
-import utils.notebook; check()
-import utils.live; check("ipywidgets", "IPython")
+import utils.notebook.cells; check()
+import utils.notebook.live; check("ipywidgets", "IPython")
 
 assert threading.active_count() == 1, threading.enumerate()
 assert torch.get_num_threads() == 2

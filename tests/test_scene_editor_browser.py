@@ -9,9 +9,9 @@ pytestmark = pytest.mark.browser
 
 CELLS = [
     "import sys; sys.path.insert(0, '..')\n"
-    "from utils.figures_captions import plot_scenes\n"
-    "from utils.scene_editor import SceneEditor\n"
-    "from utils.scenes import draw",
+    "from utils.figures.captions import plot_scenes\n"
+    "from utils.notebook.scene_editor import SceneEditor\n"
+    "from utils.tasks.scenes import draw",
     "def draw_it(scene, describer):\n"
     "    plot_scenes(draw([scene], 0), [''])\n"
     "    return describer(scene)\n\n\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from utils.scenes import (
+from utils.tasks.scenes import (
     CELL,
     COLOURS,
     GRID,
@@ -24,7 +24,7 @@ from utils.scenes import (
     random_scenes,
     scene_of,
 )
-from utils.text import BOS, EOS, PAD
+from utils.text.vocabulary import BOS, EOS, PAD
 
 SCENES = random_scenes(200, 3)
 

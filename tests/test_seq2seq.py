@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from utils.attention import AdditiveAttention
-from utils.generation import decode
+from utils.layers.attention import AdditiveAttention
+from utils.models.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
 from utils.runtime import set_seed
-from utils.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
-from utils.text import BOS, EOS, PAD, batches, make_batch
-from utils.training import train
-from utils.translation import exact_matches, share_by_length, translation_loss
+from utils.tasks.translation import exact_matches, share_by_length, translation_loss
+from utils.text.vocabulary import BOS, EOS, PAD, batches, make_batch
+from utils.train.generation import decode
+from utils.train.loop import train
 
 PAIRS = [([5, 6, 7, 8, 9], [9, 8]), ([6, 5], [4, 5, 6, 7]), ([7, 7, 8], [4])]
 MODELS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utils.subwords import UNKNOWN, learn_merges, longest_match, split_pieces
+from utils.text.subwords import UNKNOWN, learn_merges, longest_match, split_pieces
 
 TEXT = "low low low lower lower newest newest newest newest widest widest"
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from utils.text import BOS, EOS, PAD, UNK, Vocabulary, batches, make_batch, pad, tokenize
+from utils.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, batches, make_batch, pad, tokenize
 
 
 def test_sentences_are_cut_into_words():

@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 
 from tests.test_devices import Watch
-from utils.masks import causal_mask
+from utils.layers.masks import causal_mask
+from utils.models.tiny_lm import TinyLM
 from utils.runtime import set_seed
-from utils.tiny_lm import TinyLM
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from utils.runtime import set_seed
-from utils.training import History, count_parameters, rate_schedule, train
+from utils.train.loop import History, count_parameters, rate_schedule, train
 
 
 def line(seed=0):
@@ -108,7 +108,7 @@ def test_a_loss_that_explodes_is_reported():
 
 
 def test_a_long_training_shows_a_progress_bar(monkeypatch, capsys):
-    monkeypatch.setattr("utils.training.SHOW_AFTER", 0.0)
+    monkeypatch.setattr("utils.train.loop.SHOW_AFTER", 0.0)
     fit(new_model(), steps=30, progress=True, name="my model")
     shown = capsys.readouterr().err
     assert "my model" in shown

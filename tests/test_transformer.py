@@ -9,12 +9,9 @@ from torch import nn
 
 from tests.test_attention_parity import random
 from tests.test_transformer_parity import WIDE, D, H, M, N, copy_weights
-from utils.masks import causal_mask, padding_mask
-from utils.positions import sinusoidal_encoding
-from utils.runtime import set_seed
-from utils.text import PAD, make_batch
-from utils.training import count_parameters
-from utils.transformer import (
+from utils.layers.masks import causal_mask, padding_mask
+from utils.layers.positions import sinusoidal_encoding
+from utils.models.transformer import (
     Decoder,
     DecoderBlock,
     Encoder,
@@ -23,7 +20,10 @@ from utils.transformer import (
     LanguageModel,
     Transformer,
 )
-from utils.translation import translation_loss
+from utils.runtime import set_seed
+from utils.tasks.translation import translation_loss
+from utils.text.vocabulary import PAD, make_batch
+from utils.train.loop import count_parameters
 
 BLOCK = {"d_model": D, "num_heads": H, "d_ff": WIDE}
 SMALL = {**BLOCK, "num_layers": 2, "max_len": 20}

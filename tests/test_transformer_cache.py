@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from tests.test_transformer import MODELS, PAIRS, SMALL
-from utils.generation import decode, select
-from utils.masks import causal_mask
+from utils.layers.masks import causal_mask
+from utils.models.transformer import LanguageModel
 from utils.runtime import set_seed
-from utils.text import BOS, EOS, PAD, make_batch
-from utils.transformer import LanguageModel
+from utils.text.vocabulary import BOS, EOS, PAD, make_batch
+from utils.train.generation import decode, select
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 BATCH = make_batch(PAIRS)  # ragged: sources of 5, 2 and 3 words, targets of 2, 4 and 1
@@ -190,7 +190,7 @@ def test_a_sentence_that_is_too_long_is_named(model, language):
 
 
 def test_a_state_has_no_hidden_parts():
-    """``select`` of utils/generation.py picks rows of everything that is listed here."""
+    """``select`` of utils/train/generation.py picks rows of everything that is listed here."""
     set_seed(0)
     state = MODELS["pre-norm"]().start(BATCH.source)
     assert {field.name for field in fields(state)} == {"caches", "memory_mask", "length"}

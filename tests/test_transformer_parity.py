@@ -7,14 +7,14 @@ import torch
 from torch import nn
 
 from tests.test_attention_parity import random, some_mask
-from utils.masks import causal_mask, padding_mask, to_torch_blocked
-from utils.training import count_parameters
-from utils.transformer import (
+from utils.layers.masks import causal_mask, padding_mask, to_torch_blocked
+from utils.models.transformer import (
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
 )
+from utils.train.loop import count_parameters
 
 D, H, WIDE, LAYERS = 12, 3, 20, 3  # width, heads, feed-forward width, layers
 B, M, N = 2, 5, 7  # sentences, words of the target, words of the source

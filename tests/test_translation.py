@@ -4,16 +4,16 @@ import pytest
 import torch
 from torch import nn
 
-from utils.grammar import Grammar
-from utils.seq2seq import AttentionSeq2Seq, State
-from utils.text import BOS, EOS, Vocabulary
-from utils.translation import (
+from utils.models.seq2seq import AttentionSeq2Seq, State
+from utils.tasks.translation import (
     Translator,
     encode_pairs,
     exact_matches,
     share_by_length,
     vocabularies,
 )  # fmt: skip
+from utils.text.grammar import Grammar
+from utils.text.vocabulary import BOS, EOS, Vocabulary
 
 WORDS = ["jane", "visits", "africa", "the", "museum", ".", "1992"]
 

@@ -7,9 +7,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from utils.explorer.measures import rollout
-from utils.training import count_parameters
-from utils.transformer import Encoder
-from utils.vit import (
+from utils.models.transformer import Encoder
+from utils.models.vit import (
     PatchEmbedding,
     SmallCNN,
     VisionTransformer,
@@ -18,6 +17,7 @@ from utils.vit import (
     position_similarity,
     unpatchify,
 )
+from utils.train.loop import count_parameters
 
 SIZES = {"patch": 2, "channels": 1, "num_classes": 10, "d_model": 16, "num_heads": 4}
 SIZES |= {"num_layers": 2, "d_ff": 32}

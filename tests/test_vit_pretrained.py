@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from safetensors.torch import save
 from torch import nn
 
-from utils import vit_pretrained
-from utils.training import count_parameters
-from utils.vit import VisionTransformer
-from utils.vit_pretrained import deit_tiny, load_deit_tiny, load_timm, ready, rename
+from utils.models import vit_pretrained
+from utils.models.vit import VisionTransformer
+from utils.models.vit_pretrained import deit_tiny, load_deit_tiny, load_timm, ready, rename
+from utils.train.loop import count_parameters
 
 
 class Attention(nn.Module):

@@ -6,9 +6,9 @@ import random
 
 import torch
 
-from utils.alignment import alignment_error_rate
 from utils.quiz.content.nb02.attend import ATTEND
 from utils.quiz.questions import Generated, Option, no, yes
+from utils.text.alignment import alignment_error_rate
 
 
 def _row(values) -> str:

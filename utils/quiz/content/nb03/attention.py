@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from utils.attention import scaled_dot_product_attention
+from utils.layers.attention import scaled_dot_product_attention
 from utils.quiz.content.nb03.attention_bugs import BUGS
 from utils.quiz.content.nb03.attention_switches import switched
 from utils.quiz.content.nb03.right_attention import ALSO_RIGHT

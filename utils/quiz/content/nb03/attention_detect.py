@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from utils.attention import scaled_dot_product_attention
+from utils.layers.attention import scaled_dot_product_attention
 
 
 def any_other_scale(probes: list, results: list) -> str | None:

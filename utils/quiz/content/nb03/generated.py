@@ -11,7 +11,7 @@ import random
 import torch
 from torch import Tensor
 
-from utils.attention import scaled_dot_product_attention
+from utils.layers.attention import scaled_dot_product_attention
 from utils.quiz.content.nb03.attention import ATTENTION
 from utils.quiz.questions import Generated, Option, no, yes
 

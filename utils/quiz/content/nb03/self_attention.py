@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from utils.attention import AttentionLayer
+from utils.layers.attention import AttentionLayer
 from utils.quiz.content.nb03 import attention_switches
 from utils.quiz.content.nb03.self_attention_bugs import BUGS
 from utils.quiz.content.nb03.self_attention_call import call, finish

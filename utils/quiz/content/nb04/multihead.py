@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 from utils.quiz.content.nb04.multihead_fill import FORWARD, TOLD, call
 from utils.quiz.exercise import Bug, Exercise, Invariant
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from utils.positions import SinusoidalEncoding, sinusoidal_encoding
+from utils.layers.positions import SinusoidalEncoding, sinusoidal_encoding
 from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
 
 INIT = "`__init__`, where the table is kept"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.masks import local_mask as library_mask
+from utils.layers.masks import local_mask as library_mask
 from utils.quiz.exercise import Bug, Exercise
 
 

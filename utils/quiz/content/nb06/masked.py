@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from utils.attention import scaled_dot_product_attention
+from utils.layers.attention import scaled_dot_product_attention
 from utils.quiz.content.nb06.masked_switches import switched, weak_fill
 from utils.quiz.exercise import Bug, Exercise, Invariant
 

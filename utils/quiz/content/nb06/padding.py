@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.masks import causal_mask, padding_mask
+from utils.layers.masks import causal_mask, padding_mask
 from utils.quiz.exercise import Bug, Exercise
 
 

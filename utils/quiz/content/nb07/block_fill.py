@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention, scaled_dot_product_attention
+from utils.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from utils.quiz.content.nb07 import ffn
 from utils.quiz.content.nb07.made import general, told
 from utils.quiz.exercise import Bug, Mistake

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention
-from utils.masks import causal_mask, padding_mask
+from utils.layers.attention import MultiHeadAttention
+from utils.layers.masks import causal_mask, padding_mask
 from utils.quiz.content.nb07.block_fill import Weights, attend, run, weights
 from utils.quiz.content.nb07.decoder_bugs import BUGS
 from utils.quiz.content.nb07.ffn import FFN, feed_forward
@@ -174,7 +174,7 @@ DECODER = Exercise(
     ),
     also_right=(
         """
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 
 class DecoderBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff):
@@ -212,7 +212,7 @@ class DecoderBlock(nn.Module):
         return x + self.l2(F.relu(self.l1(self.ln[2](x)))), w
 """,
         """
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 
 class DecoderBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff):

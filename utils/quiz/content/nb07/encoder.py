@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.attention import MultiHeadAttention
-from utils.masks import causal_mask, padding_mask
+from utils.layers.attention import MultiHeadAttention
+from utils.layers.masks import causal_mask, padding_mask
 from utils.quiz.content.nb07.block_fill import Weights, attend, run, weights
 from utils.quiz.content.nb07.encoder_bugs import BUGS
 from utils.quiz.content.nb07.ffn import FFN, feed_forward
@@ -157,7 +157,7 @@ ENCODER = Exercise(
     ),
     also_right=(
         """
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 
 class EncoderBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, pre_norm):
@@ -199,7 +199,7 @@ class EncoderBlock(nn.Module):
         return x if self.pre else self.ln_ffn(x)
 """,
         """
-from utils.attention import MultiHeadAttention
+from utils.layers.attention import MultiHeadAttention
 
 class EncoderBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, pre_norm):

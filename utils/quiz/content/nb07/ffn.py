@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from utils.models.transformer import FeedForward
 from utils.quiz.content.nb07.made import general, made, told
 from utils.quiz.exercise import Bug, Exercise, Invariant, Mistake
-from utils.transformer import FeedForward
 
 FORWARD = "`forward`"
 Weights = dict[str, Tensor]

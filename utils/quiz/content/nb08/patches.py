@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from utils import vit
+from utils.models import vit
 from utils.quiz.exercise import Bug, Exercise
 
 CUT = "where height and width are split"

@@ -8,9 +8,9 @@ import functools
 import torch
 from torch import Tensor, nn
 
+from utils.models.transformer import Encoder
+from utils.models.vit import PatchEmbedding
 from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
-from utils.transformer import Encoder
-from utils.vit import PatchEmbedding
 
 INIT = "`__init__`, where class token, positions and head are made"
 TOKENS = "`forward`, where the tokens are put together"
