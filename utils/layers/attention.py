@@ -74,15 +74,23 @@ class AdditiveAttention(nn.Module):
         mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """queries (..., M, Dq), keys (..., N, Dk), values (..., N, e): the keys if not given."""
-        values = keys if values is None else values
-        _check_width(queries, self.w.in_features, "queries")
+        return self.look(queries, self.project(keys), keys if values is None else values, mask)
+
+    def project(self, keys: Tensor) -> Tensor:
+        """U h of keys (..., N, Dk) -> (..., N, hidden): the same at each step, so made once."""
         _check_width(keys, self.u.in_features, "keys")
-        shape = _scores_shape(queries, keys, values)
+        return self.u(keys)
+
+    def look(
+        self, queries: Tensor, projected: Tensor, values: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Let queries (..., M, Dq) look at keys that are projected already."""
+        _check_width(queries, self.w.in_features, "queries")
+        shape = _scores_shape(queries, projected, values)
         if mask is not None:
             check_mask(mask, shape)
-
         # every query meets every key: (..., M, 1, hidden) + (..., 1, N, hidden)
-        hidden = torch.tanh(self.w(queries).unsqueeze(-2) + self.u(keys).unsqueeze(-3))
+        hidden = torch.tanh(self.w(queries).unsqueeze(-2) + projected.unsqueeze(-3))
         scores = self.v(hidden).squeeze(-1)  # (..., M, N)
         weights = _softmax_where(scores, mask)
         return weights @ values, weights

@@ -39,18 +39,17 @@ class Weights:
     def of_steps(cls, steps: Sequence[Weights]) -> Weights:
         """From words that were written one by one: the rows of each step, put below each other.
 
-        A later word sees more words than an earlier one; what did not exist yet has weight 0.
+        A later word sees more words than an earlier one; what did not exist yet has weight 0.  The
+        source is read once, before the first word.
         """
-        joined = {}
-        for field in fields(cls):
-            rows = [getattr(step, field.name) for step in steps]
-            rows = [row for row in rows if row is not None]
-            if rows:
-                most = max(row.shape[-1] for row in rows)
-                joined[field.name] = torch.cat(
-                    [F.pad(row, (0, most - row.shape[-1])) for row in rows], dim=-2
-                )
-        return cls(**joined)
+
+        def below(name: str) -> Tensor | None:
+            rows = [step.blocks()[name] for step in steps if name in step.blocks()]
+            most = max((row.shape[-1] for row in rows), default=0)
+            padded = [F.pad(row, (0, most - row.shape[-1])) for row in rows]
+            return torch.cat(padded, dim=-2) if padded else None
+
+        return cls(steps[0].encoder if steps else None, below("decoder"), below("cross"))
 
     def blocks(self) -> dict[str, Tensor]:
         """The blocks that are there, by name: encoder, decoder, cross."""
@@ -60,6 +59,15 @@ class Weights:
     def map(self, change: Callable[[Tensor], Tensor]) -> Weights:
         """The same with every block changed: ``weights.map(Tensor.cpu)``."""
         return Weights(**{name: change(block) for name, block in self.blocks().items()})
+
+    def written(self, words: int) -> Weights:
+        """One example up to the last of ``words`` written words, on the CPU: no <eos>, no <pad>."""
+        decoder, cross = self.decoder, self.cross
+        return Weights(
+            self.encoder,
+            None if decoder is None else decoder[..., :words, :words],
+            None if cross is None else cross[..., :words, :],
+        ).map(Tensor.cpu)
 
     def only(self) -> Tensor:
         """The one block that is there, for those who can show just one."""

@@ -2,19 +2,21 @@
 
 from utils.models.captioning import AttendingCaptioner, FixedCaptioner, TransformerCaptioner
 from utils.models.eyes import GridEyes, PatchEyes, SceneCNN, grid_to_rows
+from utils.models.language_model import LanguageModel, TinyLM
 from utils.models.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
-from utils.models.tiny_lm import TinyLM
+from utils.models.to_torch import to_torch
 from utils.models.transformer import (
+    BlockSizes,
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
     FeedForward,
-    LanguageModel,
     TokenEmbedding,
     Transformer,
 )
 from utils.models.vit import (
+    VIT_BLOCK,
     PatchEmbedding,
     SmallCNN,
     VisionTransformer,
@@ -28,6 +30,7 @@ from utils.models.vit_pretrained import load_deit_tiny, ready
 __all__ = [
     "AttendingCaptioner",
     "AttentionSeq2Seq",
+    "BlockSizes",
     "Decoder",
     "DecoderBlock",
     "Encoder",
@@ -45,6 +48,7 @@ __all__ = [
     "TokenEmbedding",
     "Transformer",
     "TransformerCaptioner",
+    "VIT_BLOCK",
     "VisionTransformer",
     "attention_rollout",
     "grid_to_rows",
@@ -52,5 +56,6 @@ __all__ = [
     "patchify",
     "position_similarity",
     "ready",
+    "to_torch",
     "unpatchify",
 ]

@@ -22,13 +22,14 @@ from torch import Tensor, nn
 
 from utils.layers.attention import AdditiveAttention
 from utils.layers.masks import causal_mask
-from utils.models.transformer import Cache, Decoder, Encoder, TokenEmbedding
-from utils.models.transformer import State as DecoderState
+from utils.layers.weights import Weights
+from utils.models.cache import DecoderState
+from utils.models.transformer import BlockSizes, Decoder, Encoder, TokenEmbedding
 from utils.text.vocabulary import PAD
 
 
 @dataclass(frozen=True)
-class State:
+class CaptionState:
     """What a recurrent captioner carries along from word to word."""
 
     h: Tensor  # (B, n): the LSTM's state
@@ -68,21 +69,25 @@ class FixedCaptioner(nn.Module):
         self.rnn = nn.LSTM(d_embedding + d_model, d_model, batch_first=True)
         self.readout = nn.Linear(d_embedding + 2 * d_model, vocab_size)
 
-    def start(self, images: Tensor) -> State:
+    def start(self, images: Tensor, *, need_weights: bool = False) -> CaptionState:
         z = self.eyes(images) + self.positions  # (B, N, D)
         summed = self.write(z).sum(dim=1) / z.shape[1] ** 0.5  # (B, hidden)
         context = torch.tanh(self.squeeze(summed))  # (B, n)
-        return State(context, torch.zeros_like(context), context)
+        return CaptionState(context, torch.zeros_like(context), context)
 
-    def forward(self, images: Tensor, decoder_input: Tensor) -> tuple[Tensor, None]:
-        """images (B, 3, S, S), decoder_input (B, M) -> logits (B, M, vocab_size) and None."""
-        return self._run(decoder_input, self.start(images))[0], None
+    def forward(
+        self, images: Tensor, decoder_input: Tensor, *, need_weights: bool = False
+    ) -> tuple[Tensor, Weights]:
+        """images (B, 3, S, S), decoder_input (B, M) -> logits (B, M, vocab_size), no weights."""
+        return self._run(decoder_input, self.start(images))[0], Weights()
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, None]:
+    def step(
+        self, tokens: Tensor, state: CaptionState, *, need_weights: bool = False
+    ) -> tuple[Tensor, CaptionState, Weights]:
         logits, state = self._run(tokens[:, None], state)
-        return logits[:, 0], state, None
+        return logits[:, 0], state, Weights()
 
-    def _run(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def _run(self, tokens: Tensor, state: CaptionState) -> tuple[Tensor, CaptionState]:
         words = self.embedding(tokens)  # (B, M, m)
         context = state.context[:, None].expand(-1, tokens.shape[1], -1)  # the same c at each word
         before = (state.h[None].contiguous(), state.cell[None].contiguous())
@@ -119,22 +124,23 @@ class AttendingCaptioner(nn.Module):
         self.cell = nn.LSTMCell(d_embedding + width, d_model)
         self.readout = nn.Linear(d_embedding + d_model + width, vocab_size)
 
-    def start(self, images: Tensor) -> State:
+    def start(self, images: Tensor, *, need_weights: bool = False) -> CaptionState:
         z = self.eyes(images)  # (B, N, D)
         h = torch.tanh(self.first(z.mean(dim=1)))  # (B, n)
         z = z + self.positions
-        return State(h, torch.zeros_like(h), None, z, self.attention.u(z))
+        return CaptionState(h, torch.zeros_like(h), None, z, self.attention.project(z))
 
-    def attend(self, state: State) -> tuple[Tensor, Tensor]:
+    def attend(self, state: CaptionState) -> tuple[Tensor, Tensor]:
         """Look with h_{t-1} at all cells.  Returns c_t (B, D) and a_t (B, N)."""
-        hidden = torch.tanh(self.attention.w(state.h)[:, None] + state.projected)  # (B, N, A)
-        weights = self.attention.v(hidden)[:, :, 0].softmax(dim=-1)  # over all cells
-        return torch.bmm(weights[:, None], state.annotations)[:, 0], weights
+        context, weights = self.attention.look(state.h[:, None], state.projected, state.annotations)
+        return context[:, 0], weights[:, 0]
 
-    def forward(self, images: Tensor, decoder_input: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, images: Tensor, decoder_input: Tensor, *, need_weights: bool = False
+    ) -> tuple[Tensor, Weights]:
         """images (B, 3, S, S), decoder_input (B, M).
 
-        Returns ``(logits, weights)`` of shapes (B, M, vocab_size) and (B, M, N).
+        Returns ``(logits, weights)``: logits (B, M, vocab_size), and the weights in any case.
         """
         state = self.start(images)
         features, rows = [], []
@@ -142,14 +148,16 @@ class AttendingCaptioner(nn.Module):
             state, feature, weights = self._advance(word, state)
             features.append(feature)
             rows.append(weights)
-        return self.readout(torch.stack(features, dim=1)), torch.stack(rows, dim=1)
+        return self.readout(torch.stack(features, dim=1)), Weights.of_map(torch.stack(rows, dim=1))
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State, Tensor]:
-        """tokens (B), the words said last.  Returns logits (B, vocab_size), state, a_t (B, N)."""
+    def step(
+        self, tokens: Tensor, state: CaptionState, *, need_weights: bool = False
+    ) -> tuple[Tensor, CaptionState, Weights]:
+        """tokens (B), the words said last.  Returns logits (B, vocab_size), state, a_t."""
         state, feature, weights = self._advance(self.embedding(tokens), state)
-        return self.readout(feature), state, weights
+        return self.readout(feature), state, Weights.of_map(weights[:, None])
 
-    def _advance(self, word: Tensor, state: State) -> tuple[State, Tensor, Tensor]:
+    def _advance(self, word: Tensor, state: CaptionState) -> tuple[CaptionState, Tensor, Tensor]:
         context, weights = self.attend(state)  # c_t, a_t from h_{t-1}
         h, cell = self.cell(torch.cat([word, context], dim=-1), (state.h, state.cell))
         return replace(state, h=h, cell=cell), torch.cat([word, h, context], dim=-1), weights
@@ -174,43 +182,41 @@ class TransformerCaptioner(nn.Module):
         max_len: int = 80,
     ):
         super().__init__()
-        block = {"d_model": eyes.d_features, "num_heads": num_heads, "d_ff": d_ff}
+        block = BlockSizes(d_model=eyes.d_features, num_heads=num_heads, d_ff=d_ff)
         self.eyes = eyes
         self.positions = nn.Parameter(torch.randn(cells, eyes.d_features))
-        self.encoder = Encoder(encoder_layers, **block)
+        self.encoder = Encoder(encoder_layers, block)
         self.embedding = TokenEmbedding(vocab_size, eyes.d_features, max_len=max_len)
-        self.decoder = Decoder(decoder_layers, **block)
+        self.decoder = Decoder(decoder_layers, block)
 
-    def encode(self, images: Tensor) -> Tensor:
+    def encode(self, images: Tensor, *, need_weights: bool = False) -> tuple[Tensor, Weights]:
         """pictures -> memory (B, N, D): every cell has seen the others."""
-        return self.encoder(self.eyes(images) + self.positions)[0]
+        return self.encoder(self.eyes(images) + self.positions, need_weights=need_weights)
 
     def forward(
         self, images: Tensor, decoder_input: Tensor, *, need_weights: bool = False
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    ) -> tuple[Tensor, Weights]:
         """images (B, 3, S, S), decoder_input (B, M): all words in one pass.
 
-        Returns ``(logits, weights)``: logits (B, M, vocab_size); on request the cross-attention
-        of each layer, (B, H, M, N).
+        Returns ``(logits, weights)``: logits (B, M, vocab_size), weights only on request.
         """
-        x, _, cross = self.decoder(
-            self.embedding(decoder_input),
-            self.encode(images),
-            causal_mask(decoder_input.shape[1], device=images.device),
-            need_weights=need_weights,
+        memory, read = self.encode(images, need_weights=need_weights)
+        mask = causal_mask(decoder_input.shape[1], device=images.device)
+        x, seen = self.decoder(
+            self.embedding(decoder_input), memory, mask, need_weights=need_weights
         )
-        return self.logits(x), cross
+        return self.logits(x), Weights(read.encoder, seen.decoder, seen.cross)
 
     def logits(self, x: Tensor) -> Tensor:
         return F.linear(x, self.embedding.words.weight)  # the table of words once more
 
-    def start(self, images: Tensor) -> DecoderState:
-        memory = self.encode(images)
-        pairs = [block.cross_attention.keys_values(memory) for block in self.decoder.blocks]
-        return DecoderState(tuple(Cache(memory=pair) for pair in pairs), None)
+    def start(self, images: Tensor, *, need_weights: bool = False) -> DecoderState:
+        memory, read = self.encode(images, need_weights=need_weights)
+        return self.decoder.start(memory, None, read)
 
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState, None]:
-        caches = tuple(replace(cache) for cache in state.caches)  # the old state stays as it was
+    def step(
+        self, tokens: Tensor, state: DecoderState, *, need_weights: bool = False
+    ) -> tuple[Tensor, DecoderState, Weights]:
         x = self.embedding(tokens[:, None], state.length)
-        x, _, _ = self.decoder(x, None, caches=caches)
-        return self.logits(x)[:, 0], replace(state, caches=caches, length=state.length + 1), None
+        x, state, weights = self.decoder.step(x, state, need_weights=need_weights)
+        return self.logits(x)[:, 0], state, weights

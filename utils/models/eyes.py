@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.models.transformer import Encoder
+from utils.models.transformer import BlockSizes, Encoder
 from utils.models.vit import PatchEmbedding
 
 
@@ -74,8 +74,8 @@ class PatchEyes(nn.Module):
         self.d_features = d_features
         self.embed = PatchEmbedding(patch, 3, d_features)
         self.positions = nn.Parameter(0.02 * torch.randn((side // patch) ** 2, d_features))
-        block = {"d_model": d_features, "num_heads": num_heads, "d_ff": d_ff}
-        self.encoder = Encoder(num_layers, activation="gelu", **block)
+        block = BlockSizes(d_model=d_features, num_heads=num_heads, d_ff=d_ff, activation="gelu")
+        self.encoder = Encoder(num_layers, block)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.encoder(self.embed(_centred(images)) + self.positions)[0]

@@ -1,12 +1,11 @@
-"""The Transformer: encoder, decoder, encoder-decoder and decoder-only.  Built in notebook 07.
+"""The Transformer: a feed-forward network, the two blocks, the two stacks, the whole model.
 
-Read from top to bottom: a feed-forward network, the two blocks, the two stacks, the two models.
-Rows are queries, columns are keys; a mask is boolean and True means "may look".  ``pre_norm`` puts
-the layer norm before each sub-layer (and one at the end of the stack); without it the norm comes
-after, as in the paper of 2017.  Weights are stored only on request (``need_weights=True``).
+Built in notebook 07.  Rows are queries, columns are keys; a mask is boolean and True means "may
+look".  Weights are stored only on request (``need_weights=True``).  The keyword ``cache`` belongs
+to ``cache.py``: read past it the first time.
 
-Both models speak the words of ``utils/models/seq2seq.py``, so that training, scoring and decoding
-(``utils/train/generation.py``) need not know which model they have:
+The model speaks the words of ``seq2seq.py``, so that training, scoring and decoding need not know
+which model they have:
 
     logits, weights = model(source, decoder_input)            # teacher forcing, all steps at once
     state = model.start(source)                               # free running: read the source,
@@ -15,7 +14,7 @@ Both models speak the words of ``utils/models/seq2seq.py``, so that training, sc
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -24,72 +23,37 @@ from torch import Tensor, nn
 from utils.layers.attention import MultiHeadAttention
 from utils.layers.masks import causal_mask
 from utils.layers.positions import RotaryAttention, SinusoidalEncoding
-from utils.text.vocabulary import PAD
+from utils.layers.weights import Weights
+from utils.models.cache import DecoderState, KeyValueCache, self_attend
+from utils.text.vocabulary import PAD, word_mask
 
-KeyValues = tuple[Tensor, Tensor]  # keys and values of one attention, (B, H, N, Dh) each
 ACTIVATIONS = {"relu": F.relu_, "gelu": F.gelu}  # relu_ works in place: no second large tensor
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The attention of every layer, first layer first: each (B, H, queries, keys)."""
+@dataclass(frozen=True, kw_only=True)
+class BlockSizes:
+    """What a block is told, encoder's or decoder's.
 
-    encoder: tuple[Tensor, ...] = ()
-    decoder: tuple[Tensor, ...] = ()
-    cross: tuple[Tensor, ...] = ()
+    ``norm_first`` puts the layer norm before each sub-layer (and one at the end of the stack);
+    without it the norm comes after, as in the paper of 2017.  ``rotary`` turns the queries and keys
+    of self-attention by their positions (notebook 05).
+    """
 
+    d_model: int = 128
+    num_heads: int = 4
+    d_ff: int = 512
+    dropout: float = 0.0
+    norm_first: bool = True
+    activation: str = "relu"
+    eps: float = 1e-5
+    rotary: bool = False
 
-class Room:
-    """Room for the keys and values of words to come, so that no step copies those of the past."""
+    def self_attention(self) -> MultiHeadAttention:
+        kind = RotaryAttention if self.rotary else MultiHeadAttention
+        return kind(self.d_model, self.num_heads, dropout=self.dropout)
 
-    def __init__(self, k: Tensor, v: Tensor, size: int):
-        self.k, self.v = (x.new_empty(*x.shape[:2], size, x.shape[3]) for x in (k, v))
-        self.used = 0
-
-    def add(self, k: Tensor, v: Tensor) -> KeyValues:
-        start, self.used = self.used, self.used + k.shape[2]
-        self.k[:, :, start : self.used], self.v[:, :, start : self.used] = k, v
-        return self.k[:, :, : self.used], self.v[:, :, : self.used]
-
-
-@dataclass
-class Cache:
-    """What one decoder block need not compute again, as the words come one by one."""
-
-    past: KeyValues | None = None  # of the words so far
-    memory: KeyValues | None = None  # of the encoder's output, the same at every word
-    room: Room | None = None  # where the past lies, if it lies in one
-
-    def extend(self, k: Tensor, v: Tensor) -> KeyValues:
-        """Put the newest keys and values behind those of the past."""
-        if k.requires_grad:  # what is written over could not be differentiated
-            parts = [self.past, (k, v)] if self.past is not None else [(k, v)]
-            self.past = tuple(torch.cat(part, dim=2) for part in zip(*parts))
-            return self.past
-        if not self._has_room(k.shape[2]):
-            length = 0 if self.past is None else self.past[0].shape[2]
-            self.room = Room(k, v, 2 * (length + k.shape[2]) + 14)
-            if self.past is not None:
-                self.room.add(*self.past)
-        self.past = self.room.add(k, v)
-        return self.past
-
-    def _has_room(self, n: int) -> bool:
-        """Is the end of the past the end of its room?  Another state may have gone on there."""
-        if self.room is None or self.past is None:
-            return False
-        mine = self.past[0].data_ptr() == self.room.k.data_ptr()
-        free = self.room.k.shape[2] - self.room.used
-        return mine and self.past[0].shape[2] == self.room.used and n <= free
-
-
-@dataclass(frozen=True)
-class State:
-    """Where the decoder stands: its caches, which source words count, how many words it has."""
-
-    caches: tuple[Cache, ...]
-    memory_mask: Tensor | None
-    length: int = 0
+    def norm(self) -> nn.LayerNorm:
+        return nn.LayerNorm(self.d_model, eps=self.eps)
 
 
 class FeedForward(nn.Module):
@@ -112,46 +76,33 @@ class FeedForward(nn.Module):
 class EncoderBlock(nn.Module):
     """Self-attention, then feed-forward, each with a residual and a norm.  Section 5.
 
-    With a causal mask it is the block of a decoder-only model; ``cache`` then keeps its keys and
-    values from word to word.
+    With a causal mask it is the block of a decoder-only model.
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        pre_norm: bool = True,
-        activation: str = "relu",
-        eps: float = 1e-5,
-        rotary: bool = False,
-    ):
+    def __init__(self, block: BlockSizes):
         super().__init__()
-        self.pre_norm = pre_norm
-        kind = RotaryAttention if rotary else MultiHeadAttention
-        self.attention = kind(d_model, num_heads, dropout=dropout)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
-        self.norm1 = nn.LayerNorm(d_model, eps=eps)
-        self.norm2 = nn.LayerNorm(d_model, eps=eps)
-        self.dropout = nn.Dropout(dropout)
+        self.norm_first = block.norm_first
+        self.attention = block.self_attention()
+        self.feed_forward = _feed_forward(block)
+        self.norm1, self.norm2 = block.norm(), block.norm()
+        self.dropout = nn.Dropout(block.dropout)
 
     def forward(
         self,
         x: Tensor,
         mask: Tensor | None = None,
         *,
-        cache: Cache | None = None,
+        cache: KeyValueCache | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """x (B, N, D) -> ``(x, weights)`` of shapes (B, N, D) and (B, H, N, N)."""
-        if self.pre_norm:
-            mixed, weights = look(self.attention, self.norm1(x), mask, cache, need_weights)
+        seen = {"cache": cache, "need_weights": need_weights}
+        if self.norm_first:
+            mixed, weights = self_attend(self.attention, self.norm1(x), mask, **seen)
             x = x + self.dropout(mixed)
             x = x + self.dropout(self.feed_forward(self.norm2(x)))
         else:
-            mixed, weights = look(self.attention, x, mask, cache, need_weights)
+            mixed, weights = self_attend(self.attention, x, mask, **seen)
             x = self.norm1(x + self.dropout(mixed))
             x = self.norm2(x + self.dropout(self.feed_forward(x)))
         return x, weights
@@ -160,28 +111,16 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Masked self-attention, cross-attention to the memory, feed-forward.  Section 6."""
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        pre_norm: bool = True,
-        activation: str = "relu",
-        eps: float = 1e-5,
-        rotary: bool = False,
-    ):
+    def __init__(self, block: BlockSizes):
         super().__init__()
-        self.pre_norm = pre_norm
-        kind = RotaryAttention if rotary else MultiHeadAttention
-        self.attention = kind(d_model, num_heads, dropout=dropout)
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
-        self.norm1 = nn.LayerNorm(d_model, eps=eps)
-        self.norm2 = nn.LayerNorm(d_model, eps=eps)
-        self.norm3 = nn.LayerNorm(d_model, eps=eps)
-        self.dropout = nn.Dropout(dropout)
+        self.norm_first = block.norm_first
+        self.attention = block.self_attention()
+        self.cross_attention = MultiHeadAttention(
+            block.d_model, block.num_heads, dropout=block.dropout
+        )
+        self.feed_forward = _feed_forward(block)
+        self.norm1, self.norm2, self.norm3 = block.norm(), block.norm(), block.norm()
+        self.dropout = nn.Dropout(block.dropout)
 
     def forward(
         self,
@@ -190,7 +129,7 @@ class DecoderBlock(nn.Module):
         mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
-        cache: Cache | None = None,
+        cache: KeyValueCache | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """x (B, M, D), memory (B, N, D) -> ``(x, weights, cross_weights)``.
@@ -199,35 +138,31 @@ class DecoderBlock(nn.Module):
         values of the memory stands in for ``memory``, which may then be None.
         """
         if cache is not None and cache.memory is not None:
-            remembered = cache.memory
+            k, v = cache.memory
+        elif memory is not None:
+            k, v = self.cross_attention.keys_values(memory)
         else:
-            remembered = self.cross_attention.keys_values(memory)
-        if self.pre_norm:
-            mixed, weights = look(self.attention, self.norm1(x), mask, cache, need_weights)
+            raise ValueError(
+                "a decoder block needs the encoder's memory (B, N, D), or a cache that holds its "
+                "keys and values, got memory = None and no such cache"
+            )
+        seen = {"cache": cache, "need_weights": need_weights}
+        cross_attention = self.cross_attention
+        if self.norm_first:
+            mixed, weights = self_attend(self.attention, self.norm1(x), mask, **seen)
             x = x + self.dropout(mixed)
-            found, cross = self.cross_attention.look(
-                self.norm2(x), *remembered, memory_mask, need_weights=need_weights
+            found, cross = cross_attention.look(
+                self.norm2(x), k, v, memory_mask, need_weights=need_weights
             )
             x = x + self.dropout(found)
             x = x + self.dropout(self.feed_forward(self.norm3(x)))
         else:
-            mixed, weights = look(self.attention, x, mask, cache, need_weights)
+            mixed, weights = self_attend(self.attention, x, mask, **seen)
             x = self.norm1(x + self.dropout(mixed))
-            found, cross = self.cross_attention.look(
-                x, *remembered, memory_mask, need_weights=need_weights
-            )
+            found, cross = cross_attention.look(x, k, v, memory_mask, need_weights=need_weights)
             x = self.norm2(x + self.dropout(found))
             x = self.norm3(x + self.dropout(self.feed_forward(x)))
         return x, weights, cross
-
-
-def look(attention, x, mask, cache: Cache | None, need_weights: bool):
-    """Self-attention; with a cache, to the words of the past as well."""
-    past = 0 if cache is None or cache.past is None else cache.past[0].shape[2]
-    k, v = attention.keys_values(x, past)
-    if cache is not None:
-        k, v = cache.extend(k, v)
-    return attention.look(x, k, v, mask, past=past, need_weights=need_weights)
 
 
 class Encoder(nn.Module):
@@ -236,36 +171,36 @@ class Encoder(nn.Module):
     ``final_norm`` adds a layer norm at the end; a pre-norm stack needs it and has it by default.
     """
 
-    def __init__(self, num_layers: int, *, final_norm: bool | None = None, **block):
+    def __init__(self, num_layers: int, block: BlockSizes, *, final_norm: bool | None = None):
         super().__init__()
         _check_layers(num_layers)
-        self.blocks = nn.ModuleList(EncoderBlock(**block) for _ in range(num_layers))
-        self.norm = _final_norm(self.blocks[0], final_norm)
+        self.blocks = nn.ModuleList(EncoderBlock(block) for _ in range(num_layers))
+        self.norm = _final_norm(block, final_norm)
 
     def forward(
         self,
         x: Tensor,
         mask: Tensor | None = None,
         *,
-        caches: Sequence[Cache | None] | None = None,
+        caches: Sequence[KeyValueCache] | None = None,
         need_weights: bool = False,
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """x (B, N, D) -> ``(x, weights)``: the weights of every layer, or an empty tuple."""
+    ) -> tuple[Tensor, Weights]:
+        """x (B, N, D) -> ``(x, weights)``, the weights as the block ``encoder``."""
         layers = []
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x, weights = block(x, mask, cache=cache, need_weights=need_weights)
             layers.append(weights)
-        return self.norm(x), tuple(layers) if need_weights else ()
+        return self.norm(x), Weights.of_layers(encoder=layers) if need_weights else Weights()
 
 
 class Decoder(nn.Module):
     """``num_layers`` decoder blocks, which all look at the same memory."""
 
-    def __init__(self, num_layers: int, *, final_norm: bool | None = None, **block):
+    def __init__(self, num_layers: int, block: BlockSizes, *, final_norm: bool | None = None):
         super().__init__()
         _check_layers(num_layers)
-        self.blocks = nn.ModuleList(DecoderBlock(**block) for _ in range(num_layers))
-        self.norm = _final_norm(self.blocks[0], final_norm)
+        self.blocks = nn.ModuleList(DecoderBlock(block) for _ in range(num_layers))
+        self.norm = _final_norm(block, final_norm)
 
     def forward(
         self,
@@ -274,10 +209,10 @@ class Decoder(nn.Module):
         mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
-        caches: Sequence[Cache | None] | None = None,
+        caches: Sequence[KeyValueCache] | None = None,
         need_weights: bool = False,
-    ) -> tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """x (B, M, D), memory (B, N, D) -> ``(x, weights, cross_weights)``, one of each a layer."""
+    ) -> tuple[Tensor, Weights]:
+        """x (B, M, D), memory (B, N, D) -> ``(x, weights)``: the blocks ``decoder``, ``cross``."""
         own, cross = [], []
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
             x, weights, to_memory = block(
@@ -285,7 +220,23 @@ class Decoder(nn.Module):
             )
             own.append(weights)
             cross.append(to_memory)
-        return (self.norm(x), tuple(own), tuple(cross)) if need_weights else (self.norm(x), (), ())
+        x = self.norm(x)
+        return x, Weights.of_layers(decoder=own, cross=cross) if need_weights else Weights()
+
+    def start(self, memory: Tensor, memory_mask: Tensor | None, read: Weights) -> DecoderState:
+        """The state before the first word: each block keeps the memory's keys and values."""
+        pairs = [block.cross_attention.keys_values(memory) for block in self.blocks]
+        return DecoderState(tuple(KeyValueCache(memory=p) for p in pairs), memory_mask, read)
+
+    def step(
+        self, x: Tensor, state: DecoderState, *, need_weights: bool = False
+    ) -> tuple[Tensor, DecoderState, Weights]:
+        """One more word, x (B, 1, D): it may look at all that came before."""
+        state = state.copied()
+        x, seen = self(
+            x, None, None, state.memory_mask, caches=state.caches, need_weights=need_weights
+        )
+        return x, state, Weights(state.read.encoder, seen.decoder, seen.cross)
 
 
 class TokenEmbedding(nn.Module):
@@ -313,164 +264,83 @@ class Transformer(nn.Module):
     """Encoder and decoder: from a sentence to another.  Notebook 07, section 8.
 
     With ``target_vocab=None`` both languages share one vocabulary and one table, as in the paper.
-    The output layer is the target table once more (``tied``), or a matrix of its own.  ``rotary``
-    turns queries and keys of the self-attentions (notebook 05) on top of the added positions.
+    The output layer is the target table once more (``tied``), or a matrix of its own.
     """
 
     def __init__(
         self,
         source_vocab: int,
         target_vocab: int | None = None,
+        block: BlockSizes = BlockSizes(),  # noqa: B008 (frozen)
         *,
-        d_model: int = 128,
-        num_heads: int = 4,
         num_layers: int = 2,
-        d_ff: int = 512,
-        dropout: float = 0.0,
-        pre_norm: bool = True,
         tied: bool = True,
-        rotary: bool = False,
         max_len: int = 256,
     ):
         super().__init__()
-        table = {"max_len": max_len, "dropout": dropout}
-        block = {
-            "d_model": d_model,
-            "num_heads": num_heads,
-            "d_ff": d_ff,
-            "dropout": dropout,
-            "pre_norm": pre_norm,
-            "rotary": rotary,
-        }
-        self.source_embedding = TokenEmbedding(source_vocab, d_model, **table)
-        self.encoder = Encoder(num_layers, **block)
+        table = {"max_len": max_len, "dropout": block.dropout}
+        self.source_embedding = TokenEmbedding(source_vocab, block.d_model, **table)
+        self.encoder = Encoder(num_layers, block)
         if target_vocab is None:
             self.target_embedding = self.source_embedding
         else:
-            self.target_embedding = TokenEmbedding(target_vocab, d_model, **table)
-        self.decoder = Decoder(num_layers, **block)
+            self.target_embedding = TokenEmbedding(target_vocab, block.d_model, **table)
+        self.decoder = Decoder(num_layers, block)
         words = self.target_embedding.words.num_embeddings
-        self.output = None if tied else nn.Linear(d_model, words, bias=False)
+        self.output = None if tied else nn.Linear(block.d_model, words, bias=False)
 
     def forward(
         self, source: Tensor, decoder_input: Tensor, *, need_weights: bool = False
-    ) -> tuple[Tensor, Weights | None]:
+    ) -> tuple[Tensor, Weights]:
         """source (B, N), decoder_input (B, M): teacher forcing, all words in one pass.
 
         Returns ``(logits, weights)``: logits (B, M, target_vocab), weights only on request.
         """
-        mask = _words(source)
-        memory, seen = self.encoder(self.source_embedding(source), mask, need_weights=need_weights)
-        x, own, cross = self.decoder(
+        memory, mask, read = self.encode(source, need_weights=need_weights)
+        x, seen = self.decoder(
             self.target_embedding(decoder_input),
             memory,
             causal_mask(decoder_input.shape[1], device=source.device),
             mask,
             need_weights=need_weights,
         )
-        return self.logits(x), Weights(seen, own, cross) if need_weights else None
+        return self.logits(x), Weights(read.encoder, seen.decoder, seen.cross)
+
+    def encode(
+        self, source: Tensor, *, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor, Weights]:
+        """source (B, N) -> the memory (B, N, D), the mask of its words, and the weights."""
+        mask = word_mask(source)[:, None, None, :]  # (B, 1, 1, N)
+        memory, read = self.encoder(self.source_embedding(source), mask, need_weights=need_weights)
+        return memory, mask, read
 
     def logits(self, x: Tensor) -> Tensor:
         """(B, M, D) -> (B, M, target_vocab): a score for every word."""
         table = self.target_embedding.words if self.output is None else self.output
         return F.linear(x, table.weight)
 
-    def start(self, source: Tensor) -> State:
-        """Read the source once, and keep the keys and values of the memory for each block."""
-        mask = _words(source)
-        memory, _ = self.encoder(self.source_embedding(source), mask)
-        remembered = [b.cross_attention.keys_values(memory) for b in self.decoder.blocks]
-        return State(tuple(Cache(memory=pair) for pair in remembered), mask)
+    def start(self, source: Tensor, *, need_weights: bool = False) -> DecoderState:
+        """Read the source once."""
+        return self.decoder.start(*self.encode(source, need_weights=need_weights))
 
     def step(
-        self, tokens: Tensor, state: State, *, need_weights: bool = False
-    ) -> tuple[Tensor, State, Weights | None]:
+        self, tokens: Tensor, state: DecoderState, *, need_weights: bool = False
+    ) -> tuple[Tensor, DecoderState, Weights]:
         """tokens (B), the words said last.  Returns logits (B, target_vocab), state, weights."""
-        caches = tuple(replace(cache) for cache in state.caches)  # the old state stays as it was
-        x, own, cross = self.decoder(
-            self.target_embedding(tokens[:, None], state.length),
-            None,
-            None,  # the newest word may look at all that came before
-            state.memory_mask,
-            caches=caches,
-            need_weights=need_weights,
-        )
-        state = replace(state, caches=caches, length=state.length + 1)
-        weights = Weights((), own, cross) if need_weights else None
+        x = self.target_embedding(tokens[:, None], state.length)
+        x, state, weights = self.decoder.step(x, state, need_weights=need_weights)
         return self.logits(x)[:, 0], state, weights
 
 
-class LanguageModel(nn.Module):
-    """Decoder-only: encoder blocks with a causal mask guess the next word.  Section 12."""
-
-    def __init__(
-        self,
-        vocab_size: int,
-        *,
-        d_model: int = 128,
-        num_heads: int = 4,
-        num_layers: int = 2,
-        d_ff: int = 512,
-        dropout: float = 0.0,
-        pre_norm: bool = True,
-        rotary: bool = False,
-        max_len: int = 256,
-    ):
-        super().__init__()
-        self.embedding = TokenEmbedding(vocab_size, d_model, max_len=max_len, dropout=dropout)
-        self.decoder = Encoder(
-            num_layers,
-            d_model=d_model,
-            num_heads=num_heads,
-            d_ff=d_ff,
-            dropout=dropout,
-            pre_norm=pre_norm,
-            rotary=rotary,
-        )
-
-    def forward(
-        self, tokens: Tensor, *, need_weights: bool = False
-    ) -> tuple[Tensor, Weights | None]:
-        """tokens (B, N) -> ``(logits, weights)``: logits (B, N, vocab_size) of each next word."""
-        mask = causal_mask(tokens.shape[1], device=tokens.device)
-        x, own = self.decoder(self.embedding(tokens), mask, need_weights=need_weights)
-        return self.logits(x), Weights(decoder=own) if need_weights else None
-
-    def logits(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.embedding.words.weight)
-
-    def start(self, prompt: Tensor) -> State:
-        """Read a prompt (B, N), which may be empty: N = 0."""
-        caches = tuple(Cache() for _ in self.decoder.blocks)
-        n = prompt.shape[1]
-        if n:
-            mask = causal_mask(n, device=prompt.device)
-            self.decoder(self.embedding(prompt), mask, caches=caches)
-        return State(caches, None, n)
-
-    def step(
-        self, tokens: Tensor, state: State, *, need_weights: bool = False
-    ) -> tuple[Tensor, State, Weights | None]:
-        """tokens (B), the words said last.  Returns logits (B, vocab_size), state, weights."""
-        caches = tuple(replace(cache) for cache in state.caches)
-        x, own = self.decoder(
-            self.embedding(tokens[:, None], state.length), caches=caches, need_weights=need_weights
-        )
-        state = replace(state, caches=caches, length=state.length + 1)
-        return self.logits(x)[:, 0], state, Weights(decoder=own) if need_weights else None
+def _feed_forward(block: BlockSizes) -> FeedForward:
+    return FeedForward(
+        block.d_model, block.d_ff, dropout=block.dropout, activation=block.activation
+    )
 
 
-def _words(source: Tensor) -> Tensor:
-    """(B, N) -> (B, 1, 1, N): True at words, False at padding."""
-    mask = source != PAD
-    if not mask.any(dim=1).all():
-        raise ValueError("each source sentence must hold at least one word that is not <pad>")
-    return mask[:, None, None, :]
-
-
-def _final_norm(block: EncoderBlock | DecoderBlock, wanted: bool | None) -> nn.Module:
-    wanted = block.pre_norm if wanted is None else wanted
-    return nn.LayerNorm(block.norm1.normalized_shape, block.norm1.eps) if wanted else nn.Identity()
+def _final_norm(block: BlockSizes, wanted: bool | None) -> nn.Module:
+    wanted = block.norm_first if wanted is None else wanted
+    return block.norm() if wanted else nn.Identity()
 
 
 def _check_layers(num_layers: int) -> None:

@@ -11,12 +11,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from utils.models.transformer import Encoder
+from utils.layers.weights import Weights
+from utils.models.transformer import BlockSizes, Encoder
 
 POOLS = ("cls", "mean")
 # Positions start about as large as the patches' embeddings.  With 0.02, as in the paper, where the
 # training is long, a short one needs several times as many steps before it uses them.
 POSITION_STD = 0.5
+
+
+# The block of the paper, without its sizes.
+VIT_BLOCK = BlockSizes(activation="gelu", eps=1e-6)
 
 
 def patchify(images: Tensor, patch: int) -> Tensor:
@@ -98,6 +103,7 @@ class PatchEmbedding(nn.Module):
 class VisionTransformer(nn.Module):
     """Patches, a class token, learned positions, an encoder, a linear head.  Sections 3 to 5.
 
+    ``block`` says what its blocks are like; ``VIT_BLOCK`` is the paper's kind, to be made smaller.
     ``size`` is the image's side in pixels, or (height, width).  ``positions=False`` leaves the
     positions out.  ``pool="cls"`` classifies the class token, ``pool="mean"`` the mean of the
     patches, and then there is no class token.
@@ -105,19 +111,15 @@ class VisionTransformer(nn.Module):
 
     def __init__(
         self,
+        block: BlockSizes,
         *,
         size: int | Sequence[int],
         patch: int,
         channels: int,
         num_classes: int,
-        d_model: int,
-        num_heads: int,
         num_layers: int,
-        d_ff: int,
-        dropout: float = 0.0,
         positions: bool = True,
         pool: str = "cls",
-        eps: float = 1e-6,
     ):
         super().__init__()
         if pool not in POOLS:
@@ -127,30 +129,19 @@ class VisionTransformer(nn.Module):
             raise ValueError(f"patches of {patch} pixels do not fill an image of {self.size}")
         self.grid = tuple(length // patch for length in self.size)  # rows, columns of patches
         self.pool = pool
-        self.embed = PatchEmbedding(patch, channels, d_model)
-        self.cls = _learned(1, 1, d_model, std=0.02) if pool == "cls" else None
+        self.embed = PatchEmbedding(patch, channels, block.d_model)
+        self.cls = _learned(1, 1, block.d_model, std=0.02) if pool == "cls" else None
         num_tokens = self.grid[0] * self.grid[1] + (pool == "cls")
-        table = _learned(1, num_tokens, d_model, std=POSITION_STD)
+        table = _learned(1, num_tokens, block.d_model, std=POSITION_STD)
         self.positions = table if positions else None
-        self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(
-            num_layers,
-            d_model=d_model,
-            num_heads=num_heads,
-            d_ff=d_ff,
-            dropout=dropout,
-            pre_norm=True,
-            activation="gelu",
-            eps=eps,
-        )
-        self.head = nn.Linear(d_model, num_classes)
+        self.dropout = nn.Dropout(block.dropout)
+        self.encoder = Encoder(num_layers, block)
+        self.head = nn.Linear(block.d_model, num_classes)
 
-    def forward(
-        self, images: Tensor, *, need_weights: bool = False
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(self, images: Tensor, *, need_weights: bool = False) -> tuple[Tensor, Weights]:
         """images (B, C, height, width) -> ``(logits, weights)``: logits (B, num_classes).
 
-        The weights of every layer, (B, H, N + 1, N + 1) each, or an empty tuple.
+        On request the block ``encoder`` of the weights is (B, layers, H, N + 1, N + 1).
         """
         x, weights = self.encoder(self.tokens(images), need_weights=need_weights)
         pooled = x[:, 0] if self.pool == "cls" else x.mean(dim=1)  # (B, D)
@@ -192,24 +183,24 @@ class SmallCNN(nn.Module):
             nn.Linear(4 * 2 * width, num_classes),
         )
 
-    def forward(self, images: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """images (B, C, height, width) -> ``(logits, ())``: there are no attention weights."""
-        return self.layers(images), ()
+    def forward(self, images: Tensor) -> tuple[Tensor, Weights]:
+        """images (B, C, height, width) -> ``(logits, weights)``: there are no weights."""
+        return self.layers(images), Weights()
 
 
-def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
+def attention_rollout(weights: Tensor) -> Tensor:
     """R_l = ½ (mean over heads of A_l + I) · R_{l-1}, with R_0 = I.  Section 8.
 
-    ``weights`` are those of every layer, (B, H, N, N) each.  Row i of the result (B, N, N) says
+    ``weights`` (B, layers, H, N, N) are those of an encoder.  Row i of the result (B, N, N) says
     how much of each input token has reached token i, if attention and the residual carry half
     each.  Rows sum to 1.
     """
-    if not weights or any(w.dim() != 4 or w.shape[-1] != w.shape[-2] for w in weights):
-        shapes = [tuple(w.shape) for w in weights]
-        raise ValueError(f"weights must be one (B, H, N, N) for each layer, got {shapes}")
-    identity = torch.eye(weights[0].shape[-1], dtype=weights[0].dtype, device=weights[0].device)
+    if weights.dim() != 5 or weights.shape[-1] != weights.shape[-2]:
+        shape = tuple(weights.shape)
+        raise ValueError(f"weights must have shape (B, layers, H, N, N), got {shape}")
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
     reached = identity
-    for layer in weights:
+    for layer in weights.unbind(dim=1):
         reached = (layer.mean(dim=1) + identity) / 2 @ reached  # (B, N, N)
     return reached
 

@@ -10,12 +10,13 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from utils.models.vit import VisionTransformer
+from utils.models.vit import VIT_BLOCK, VisionTransformer
 
 NAME = "timm/deit_tiny_patch16_224.fb_in1k"
 URL = f"https://huggingface.co/{NAME}/resolve/main/model.safetensors"
@@ -44,8 +45,8 @@ BLOCK_NAMES = {
 def deit_tiny() -> VisionTransformer:
     """An untrained model of DeiT-tiny's sizes: 5,717,416 parameters."""
     return VisionTransformer(
-        **{"size": 224, "patch": 16, "channels": 3, "num_classes": 1000},
-        **{"d_model": 192, "num_heads": 3, "num_layers": 12, "d_ff": 768},
+        replace(VIT_BLOCK, d_model=192, num_heads=3, d_ff=768),
+        **{"size": 224, "patch": 16, "channels": 3, "num_classes": 1000, "num_layers": 12},
     )
 
 

@@ -3,15 +3,12 @@
 from utils.tasks.captions import (
     CellNamer,
     Describer,
-    caption_loss,
-    exact_captions,
     greedy,
     looks,
     naming_batches,
     naming_loss,
     pointing,
     share_by_things,
-    torch_twin,
 )
 from utils.tasks.examples import hand_made_heads, it_sentences
 from utils.tasks.pictures import (
@@ -29,7 +26,8 @@ from utils.tasks.recall import (
     RecallModel,
     recall_accuracy,
     recall_batch,
-    train_recall,
+    recall_batches,
+    recall_loss,
 )
 from utils.tasks.scenes import (
     caption_batch,
@@ -43,10 +41,8 @@ from utils.tasks.scenes import (
 from utils.tasks.translation import (
     Translator,
     encode_pairs,
-    exact_matches,
     fingerprint,
     share_by_length,
-    translation_loss,
     vocabularies,
 )
 
@@ -61,13 +57,10 @@ __all__ = [
     "augment",
     "caption_batch",
     "caption_batches",
-    "caption_loss",
     "caption_vocabulary",
     "cell_labels",
     "draw",
     "encode_pairs",
-    "exact_captions",
-    "exact_matches",
     "fingerprint",
     "greedy",
     "hand_made_heads",
@@ -84,11 +77,10 @@ __all__ = [
     "random_scenes",
     "recall_accuracy",
     "recall_batch",
+    "recall_batches",
+    "recall_loss",
     "scene_of",
     "share_by_length",
     "share_by_things",
-    "torch_twin",
-    "train_recall",
-    "translation_loss",
     "vocabularies",
 ]

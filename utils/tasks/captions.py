@@ -1,4 +1,4 @@
-"""Everything around a captioner: its loss, its score, where it looks, and a friendly describer.
+"""Everything around a captioner: what its eyes learn first, where it looks, and a friendly describer.
 
 Used in notebook 09.  The models (``utils/models``) see numbers; here numbers meet words.
 """
@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.models.transformer import Decoder
+from utils.layers.weights import Weights
 from utils.tasks.scenes import (
     COLOURS,
     GRID,
@@ -23,7 +23,7 @@ from utils.tasks.scenes import (
     longest_caption,
     random_scenes,
 )
-from utils.text.vocabulary import BOS, PAD, Batch, Vocabulary
+from utils.text.vocabulary import BOS, Vocabulary
 from utils.train.generation import decode
 
 
@@ -59,23 +59,6 @@ def naming_batches(
         yield tuple(t.to(device) for t in (draw(scenes, rng), *cell_labels(scenes)))
 
 
-def caption_loss(model: nn.Module, batch: Batch) -> Tensor:
-    """Cross-entropy of the right next word, given the right words before it (teacher forcing)."""
-    logits, _ = model(batch.source, batch.decoder_input)  # (B, M, vocabulary)
-    return F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD)
-
-
-def exact_captions(model: nn.Module, batch: Batch, *, batch_size: int = 150) -> Tensor:
-    """For each picture: is the free-running caption right in every word?  (B), boolean."""
-    right = []
-    for images, target in zip(batch.source.split(batch_size), batch.target.split(batch_size)):
-        ids, _ = decode(model, images, target.shape[1] + 2)
-        longest = max(ids.shape[1], target.shape[1])
-        said, wanted = (F.pad(t, (0, longest - t.shape[1]), value=PAD) for t in (ids, target))
-        right.append((said == wanted).all(dim=1))
-    return torch.cat(right)
-
-
 def share_by_things(right: Tensor, scenes: Sequence[Scene]) -> dict[int, float]:
     """The share of right captions for each number of things in the scene."""
     if len(right) != len(scenes):
@@ -87,22 +70,16 @@ def share_by_things(right: Tensor, scenes: Sequence[Scene]) -> dict[int, float]:
 
 @torch.no_grad()
 def looks(model: nn.Module, images: Tensor, decoder_input: Tensor) -> Tensor:
-    """Where the model looks for each word: (B, layers, heads, M, N), no gradients.
-
-    One layer and one head for the LSTM with attention.
-    """
+    """Where the model looks for each word: (B, layers, heads, M, N), no gradients."""
     was_training = model.training
     model.eval()
     try:
-        if isinstance(getattr(model, "decoder", None), Decoder):
-            _, cross = model(images, decoder_input, need_weights=True)
-            return torch.stack(cross, dim=1)
-        _, weights = model(images, decoder_input)
+        _, weights = model(images, decoder_input, need_weights=True)
     finally:
         model.train(was_training)
-    if weights is None:
+    if weights.cross is None:
         raise ValueError(f"{type(model).__name__} has no attention: it looks nowhere")
-    return weights[:, None, None]
+    return weights.cross
 
 
 def pointing(weights: Tensor, scenes: Sequence[Scene]) -> float:
@@ -131,7 +108,7 @@ class Description:
 
     words: list[str]
     image: Tensor  # (3, 48, 48)
-    weights: Tensor | None = None  # (layers, heads, M, N)
+    weights: Weights = Weights()  # each row of decoder and cross belongs to the word it made
     message: str = ""
 
     def __repr__(self) -> str:
@@ -149,55 +126,15 @@ class Describer:
         device = next(self.model.parameters()).device
         images = draw([scene], seed).to(device)
         most = max(MOST, len(scene.things))
-        ids, _ = decode(self.model, images, longest_caption(most) + 2)
+        ids, weights = decode(self.model, images, longest_caption(most) + 2, need_weights=True)
         words = self.vocabulary.decode(ids[0])
-        first = torch.tensor([[BOS, *self.vocabulary.encode(words)]], device=device)
-        try:
-            weights = looks(self.model, images, first)[0, :, :, : len(words)].cpu()
-        except ValueError:
-            weights = None
         message = ""
         if len(scene.things) > MOST:
             message = (
                 f"{len(scene.things)} things are more than the {MOST} of the fullest training "
                 "scene: do not trust this caption."
             )
-        return Description(words, images[0].cpu(), weights, message)
-
-
-@torch.no_grad()
-def torch_twin(decoder: Decoder) -> nn.TransformerDecoder:
-    """PyTorch's own decoder with the very same weights, batch-first and in evaluation mode."""
-    block = decoder.blocks[0]
-    d_model = block.attention.w_q.in_features
-    layer = nn.TransformerDecoderLayer(
-        d_model,
-        block.attention.num_heads,
-        block.feed_forward.up.out_features,
-        dropout=0.0,
-        activation=block.feed_forward.activation,
-        layer_norm_eps=block.norm1.eps,
-        batch_first=True,
-        norm_first=block.pre_norm,
-    )
-    norm = nn.LayerNorm(d_model) if isinstance(decoder.norm, nn.LayerNorm) else None
-    twin = nn.TransformerDecoder(layer, len(decoder.blocks), norm=norm)
-    for ours, theirs in zip(decoder.blocks, twin.layers, strict=True):
-        for mine, other in (
-            (ours.attention, theirs.self_attn),
-            (ours.cross_attention, theirs.multihead_attn),
-        ):
-            three = (mine.w_q, mine.w_k, mine.w_v)  # theirs are stacked into one matrix
-            other.in_proj_weight.copy_(torch.cat([w.weight for w in three]))
-            other.in_proj_bias.copy_(torch.cat([w.bias for w in three]))
-            other.out_proj.load_state_dict(mine.w_o.state_dict())
-        theirs.linear1.load_state_dict(ours.feed_forward.up.state_dict())
-        theirs.linear2.load_state_dict(ours.feed_forward.down.state_dict())
-        for name in ("norm1", "norm2", "norm3"):
-            getattr(theirs, name).load_state_dict(getattr(ours, name).state_dict())
-    if norm is not None:
-        twin.norm.load_state_dict(decoder.norm.state_dict())
-    return twin.to(next(decoder.parameters()).device).eval().requires_grad_(False)
+        return Description(words, images[0].cpu(), weights[0].written(len(words)), message)
 
 
 def greedy(

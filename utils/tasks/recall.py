@@ -7,6 +7,8 @@
 Made for notebook 01, section 7.  The distance is the only thing that makes it hard.
 """
 
+from collections.abc import Iterator
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -16,10 +18,11 @@ from utils.layers.attention import MultiHeadAttention
 NUM_VALUES = 8
 QUESTION = 2 * NUM_VALUES
 CHANCE = 1 / NUM_VALUES
+RecallBatch = tuple[Tensor, Tensor]  # tokens (B, N), answers (B)
 MIXERS = ("rnn", "gru", "lstm", "attention")
 
 
-def recall_batch(batch_size: int, distance: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+def recall_batch(batch_size: int, distance: int, rng: torch.Generator) -> RecallBatch:
     """Random sequences (B, distance + 2) and the values (B) that were their first tokens."""
     if batch_size < 1 or distance < 0:
         raise ValueError(
@@ -60,34 +63,16 @@ class RecallModel(nn.Module):
         return self.out_layer(mixed[:, -1])
 
 
-def train_recall(
-    model: RecallModel,
-    distance: int,
-    *,
-    steps: int = 300,
-    batch_size: int = 32,
-    lr: float = 1.5e-3,
-    seed: int = 0,
-) -> None:
-    """Train ``model`` in place with Adam on fresh random sequences.
-
-    It ends early once the task is solved, and can be interrupted at any time: what was learnt so
-    far stays in the model.
-    """
+def recall_batches(distance: int, batch_size: int = 32, seed: int = 0) -> Iterator[RecallBatch]:
+    """Fresh random sequences without end."""
     rng = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    model.train()
-    recent = 1.0  # the loss, averaged over about the last 20 steps
-    for _ in range(steps):
-        tokens, answers = recall_batch(batch_size, distance, rng)
-        loss = F.cross_entropy(model(tokens), answers)
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # against exploding gradients
-        optimizer.step()
-        recent += 0.05 * (loss.item() - recent)
-        if recent < 0.05:
-            break
+    while True:
+        yield recall_batch(batch_size, distance, rng)
+
+
+def recall_loss(model: RecallModel, batch: RecallBatch) -> Tensor:
+    tokens, answers = batch
+    return F.cross_entropy(model(tokens), answers)
 
 
 @torch.no_grad()

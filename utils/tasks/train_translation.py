@@ -11,18 +11,13 @@ from functools import partial
 from utils.models.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
 from utils.models.transformer import Transformer
 from utils.runtime import get_device, set_seed, set_threads
-from utils.tasks.translation import (
-    encode_pairs,
-    exact_matches,
-    fingerprint,
-    translation_loss,
-    vocabularies,
-)
+from utils.tasks.translation import encode_pairs, fingerprint, vocabularies
 from utils.text.grammar import Grammar
-from utils.text.vocabulary import batches
+from utils.text.vocabulary import batches, make_batch
 from utils.train.checkpoint import save_weights
 from utils.train.distributed import processes, share, world
 from utils.train.loop import train
+from utils.train.sequences import exact_matches, sequence_loss
 
 MODELS = {
     "transformer": partial(Transformer, d_ff=256, rotary=True),
@@ -58,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
         history = train(
             model,
             stream,
-            translation_loss,
+            sequence_loss,
             steps=options.steps,
             lr=options.lr,
             warmup=options.warmup,
@@ -69,8 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
             result["last_loss"] = history.losses[-1]
             if options.test:
                 unseen = grammar.pairs(options.test, seed=2, split="test")
-                right = exact_matches(model, encode_pairs(unseen, english, french))
-                result["exact"] = sum(right) / len(right)
+                right = exact_matches(model, make_batch(encode_pairs(unseen, english, french)))
+                result["exact"] = right.float().mean().item()
             if options.save:
                 save_weights(model, options.save, words=fingerprint(english, french))
             print(json.dumps(result))

@@ -1,4 +1,4 @@
-"""Everything around a translation model: its loss, its score, and a friendly translator.
+"""Everything around a translation model: its words, its score by length, and a friendly translator.
 
 Used from notebook 02 on.  The models (``utils/models``) see numbers; here numbers meet words.
 """
@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from utils.layers.weights import Weights
 from utils.text.grammar import LONGEST, Pair, spell
-from utils.text.vocabulary import EOS, PAD, Batch, Vocabulary, make_batch, tokenize
-from utils.train.distributed import mean_over_all
+from utils.text.vocabulary import Vocabulary, tokenize
 from utils.train.generation import decode
 
 Encoded = tuple[list[int], list[int]]
@@ -36,39 +35,8 @@ def fingerprint(*words: Vocabulary) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def translation_loss(model: nn.Module, batch: Batch, smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy of the right next word, given the right words before it (teacher forcing).
-
-    ``smoothing`` wants that much probability spread over all words (notebook 07, section 9).
-    """
-    logits, _ = model(batch.source, batch.decoder_input)  # (B, M, vocabulary)
-    total = F.cross_entropy(
-        logits.flatten(0, 1),
-        batch.target.flatten(),
-        ignore_index=PAD,
-        label_smoothing=smoothing,
-        reduction="sum",
-    )
-    return mean_over_all(total, (batch.target != PAD).sum())
-
-
-def exact_matches(model: nn.Module, pairs: Sequence[Encoded], batch_size: int = 128) -> list[bool]:
-    """For each pair: is the free-running translation right in every word?"""
-    device = next(model.parameters()).device
-    order = sorted(range(len(pairs)), key=lambda i: len(pairs[i][0]))
-    right = [False] * len(pairs)
-    for first in range(0, len(order), batch_size):
-        chosen = order[first : first + batch_size]
-        batch = make_batch([pairs[i] for i in chosen]).to(device)
-        ids, _ = decode(model, batch.source, batch.target.shape[1] + 2)
-        for i, row in zip(chosen, ids.tolist()):
-            said = row[: row.index(EOS)] if EOS in row else row
-            right[i] = said == pairs[i][1]
-    return right
-
-
 def share_by_length(
-    right: Sequence[bool], pairs: Sequence[Encoded], groups: Sequence[tuple[int, int]]
+    right: Sequence[bool] | Tensor, pairs: Sequence[Encoded], groups: Sequence[tuple[int, int]]
 ) -> list[float]:
     """The share of right translations among source lengths ``first``..``last``, for each group."""
     shares = []
@@ -76,17 +44,17 @@ def share_by_length(
         inside = [r for r, pair in zip(right, pairs) if first <= len(pair[0]) <= last]
         if not inside:
             raise ValueError(f"no sentence has {first} to {last} words")
-        shares.append(sum(inside) / len(inside))
+        shares.append(float(sum(inside)) / len(inside))
     return shares
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A translation with its alignment, or a friendly sentence saying why there is none."""
+    """A translation with the weights that made it, or a friendly sentence why there is none."""
 
     source: list[str]
     target: list[str]
-    weights: Tensor | None = None  # (M, N): rows are the target words
+    weights: Weights = Weights()  # each row of decoder and cross belongs to the word it made
     message: str = ""
 
     def __repr__(self) -> str:
@@ -105,15 +73,15 @@ class Translator:
     source: Vocabulary
     target: Vocabulary
     longest: int = LONGEST  # words of the longest sentence in training
+    table: str = "en_fr.tsv"  # where the words come from, for those who miss one
 
     def __call__(self, text: str) -> Translation:
         words = tokenize(str(text))
         if not any(word.isalnum() for word in words):
             return _no("Type an English sentence, for example: Jane visits Africa in September.")
-        if words[-1] != "." and words[-1] not in self.source:
-            words = [*words[:-1], "."] if not words[-1].isalnum() else [*words, "."]
-        elif words[-1] != ".":
-            words.append(".")
+        if words[-1] != ".":
+            spoken = words[-1] in self.source or any(letter.isalnum() for letter in words[-1])
+            words = [*(words if spoken else words[:-1]), "."]  # "!" is a full stop to us
         if len(words) > 2 * self.longest:
             return _no(
                 f"That sentence has {len(words)} words. In training no sentence was longer than "
@@ -124,7 +92,7 @@ class Translator:
             return _no(self._strangers(strange))
         device = next(self.model.parameters()).device
         ids = torch.tensor([self.source.encode(words)], device=device)
-        said, weights = decode(self.model, ids, 2 * len(words) + 5)
+        said, weights = decode(self.model, ids, 2 * len(words) + 5, need_weights=True)
         target = self.target.decode(said[0])
         message = ""
         if len(words) > self.longest:
@@ -132,8 +100,7 @@ class Translator:
                 f"{len(words)} words are more than the {self.longest} of the longest training "
                 "sentence: do not trust this translation."
             )
-        weights = None if weights is None else weights[0, : len(target)].cpu()
-        return Translation(words, target, weights, message)
+        return Translation(words, target, weights[0].written(len(target)), message)
 
     def _strangers(self, words: list[str]) -> str:
         known = [word for word in self.source.words if word.isalpha()]
@@ -144,9 +111,9 @@ class Translator:
         more = f" and {len(words) - 5} more" if len(words) > 5 else ""
         return (
             f"Not in my vocabulary of {len(known)} English words: {', '.join(parts)}{more}. "
-            "data/en_fr.tsv lists all words; a new row there and a new training add one."
+            f"data/{self.table} lists all words; a new row there and a new training add one."
         )
 
 
 def _no(message: str) -> Translation:
-    return Translation([], [], None, message)
+    return Translation([], [], message=message)

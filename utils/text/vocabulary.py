@@ -79,6 +79,14 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*sequence, *[PAD] * (longest - len(sequence))] for sequence in sequences])
 
 
+def word_mask(source: Tensor) -> Tensor:
+    """(B, N) -> (B, N): True at words, False at padding.  A sentence without words is refused."""
+    mask = source != PAD
+    if not mask.any(dim=1).all():
+        raise ValueError("each source sentence must hold at least one word that is not <pad>")
+    return mask
+
+
 def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
     """Encoded (source, target) pairs as one batch; the decoder's input is shifted by one."""
     sources, targets = zip(*pairs)

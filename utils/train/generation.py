@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from utils.layers.weights import Weights
 from utils.text.vocabulary import BOS, EOS, PAD
 
 
@@ -24,14 +25,15 @@ def decode(
     top_k: int | None = None,
     top_p: float | None = None,
     first: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:
+    need_weights: bool = False,
+) -> tuple[Tensor, Weights]:
     """Free running: feed each word back until <eos>, for at most ``max_length`` words.
 
     Takes the likeliest word; with a ``generator`` it draws from the probabilities instead, which
     ``temperature``, ``top_k`` and ``top_p`` shape (see ``chances``).  ``first`` (B) is what the
     model is given first: <bos>, or the last word of a language model's prompt.
-    Returns ``(ids, weights)``: ids (B, M) with <pad> after each <eos>; weights (B, M, N) where the
-    model hands out one row for each word, else None.
+    Returns ``(ids, weights)``: ids (B, M) with <pad> after each <eos>; on request the weights that
+    made these very words, one row for each, empty if the model has no attention.
     """
     _check_length(max_length)
     if generator is None and (temperature != 1.0 or top_k is not None or top_p is not None):
@@ -39,11 +41,12 @@ def decode(
     was_training = model.training
     model.eval()
     try:
-        state, tokens = model.start(source), _first(source, first)
+        state = model.start(source, need_weights=need_weights)
+        tokens = _first(source, first)
         finished = torch.zeros_like(tokens, dtype=torch.bool)
-        ids, rows = [], []
+        ids, steps = [], []
         while len(ids) < max_length and not finished.all():
-            logits, state, weights = model.step(tokens, state)
+            logits, state, weights = model.step(tokens, state, need_weights=need_weights)
             if generator is None:
                 tokens = logits.argmax(dim=-1)
             else:
@@ -52,11 +55,10 @@ def decode(
             tokens = tokens.masked_fill(finished, PAD)
             finished = finished | (tokens == EOS)
             ids.append(tokens)
-            rows.append(weights)
+            steps.append(weights if need_weights else Weights())
     finally:
         model.train(was_training)
-    has_rows = isinstance(rows[0], Tensor)
-    return torch.stack(ids, dim=1), torch.stack(rows, dim=1) if has_rows else None
+    return torch.stack(ids, dim=1), Weights.of_steps(steps)
 
 
 def chances(

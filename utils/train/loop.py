@@ -47,6 +47,7 @@ def train(
     clip: float = 1.0,
     weight_decay: float = 0.0,
     budget: float | None = None,
+    stop_below: float | None = None,
     evaluate: Callable[[nn.Module], float] | None = None,
     every: int = 100,
     name: str = "training",
@@ -55,7 +56,8 @@ def train(
     """Train ``model`` in place for ``steps`` steps of Adam and return what happened.
 
     The learning rate rises over ``warmup`` steps to ``lr`` and falls to zero along a cosine.
-    ``budget`` stops after that many CPU seconds.  ``evaluate(model)`` is called ``every`` so many
+    ``budget`` stops after that many CPU seconds, ``stop_below`` once the mean of the last 20 losses
+    is less.  ``evaluate(model)`` is called ``every`` so many
     steps and at the end; its times are not counted.  The model is left in evaluation mode.
     """
     if steps < 1 or lr <= 0:
@@ -81,25 +83,28 @@ def train(
                 history.ended = "the batches ran out"
                 break
             loss = loss_of(runner, batch)
+            value = average(loss.item())
+            _check_finite("loss", value, step)  # before it reaches the weights
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
+            _check_finite("gradient", nn.utils.clip_grad_norm_(model.parameters(), clip), step)
             optimizer.step()
             schedule.step()
-            history.losses.append(average(loss.item()))
+            history.losses.append(value)
             history.cpu_seconds += time.process_time() - began
-            if not math.isfinite(history.losses[-1]):
-                raise ValueError(f"the loss became {history.losses[-1]} in step {step}: lower lr?")
             if progress and bar is None and time.monotonic() - started > SHOW_AFTER:
                 bar = _bar(name, steps, step)
             if bar is not None:
                 bar.update(step - bar.n)
                 bar.set_postfix_str(f"loss {history.losses[-1]:.3f}", refresh=False)
+            solved = stop_below is not None and _recent(history.losses) < stop_below
             out_of_time = budget is not None and history.cpu_seconds >= budget
-            if evaluate is not None and (step % every == 0 or step == steps or out_of_time):
+            if evaluate is not None and (
+                step % every == 0 or step == steps or out_of_time or solved
+            ):
                 history.scores.append((step, _evaluated(model, evaluate)))
-            if out_of_time and step < steps:
-                history.ended = "budget used up"
+            if (solved or out_of_time) and step < steps:
+                history.ended = "solved" if solved else "budget used up"
                 break
     except KeyboardInterrupt:
         history.ended = "stopped by hand; the model keeps what it learnt"
@@ -121,8 +126,20 @@ def rate_schedule(steps: int, warmup: int) -> Callable[[int], float]:
     return factor
 
 
+def _check_finite(name: str, value: float | Tensor, step: int) -> None:
+    if not math.isfinite(value):
+        raise ValueError(
+            f"the {name} became {float(value)} in step {step}: lower lr? "
+            "The model keeps the weights it had before."
+        )
+
+
 def count_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _recent(losses: list[float]) -> float:
+    return sum(losses[-20:]) / 20 if len(losses) >= 20 else math.inf
 
 
 def _evaluated(model: nn.Module, evaluate: Callable[[nn.Module], float]) -> float:
