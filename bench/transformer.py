@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from utils.layers.masks import causal_mask, to_torch_blocked
-from utils.models.transformer import Encoder, Transformer
+from utils.models.transformer import BlockSizes, Encoder, Transformer
 from utils.text.vocabulary import BOS, EOS
 from utils.train.generation import decode
 
@@ -79,8 +79,7 @@ def _encoder_row(what: str, n: int, d: int, rounds: int, peak: float) -> str:
     tokens = max(TOKENS, n)
     x = torch.randn(tokens // n, n, d)
     mask = causal_mask(n) if what.startswith("causal") else None
-    block = {"d_model": d, "num_heads": d // 32, "d_ff": 4 * d}
-    ours = Encoder(LAYERS, **block)
+    ours = Encoder(LAYERS, BlockSizes(d_model=d, num_heads=d // 32, d_ff=4 * d))
     layer = nn.TransformerEncoderLayer(
         d, d // 32, 4 * d, dropout=0.0, batch_first=True, norm_first=True
     )
@@ -108,7 +107,9 @@ def _pair_row(n: int, d: int, rounds: int, peak: float) -> str:
     batch = max(1, TOKENS // (2 * n))
     x, y = torch.randn(batch, n, d), torch.randn(batch, n, d)
     mask = causal_mask(n)
-    ours = Transformer(8, 8, d_model=d, num_heads=d // 32, num_layers=LAYERS, d_ff=4 * d)
+    ours = Transformer(
+        8, 8, BlockSizes(d_model=d, num_heads=d // 32, d_ff=4 * d), num_layers=LAYERS
+    )
     rival = nn.Transformer(
         d, d // 32, LAYERS, LAYERS, 4 * d, dropout=0.0, batch_first=True, norm_first=True
     )
@@ -139,7 +140,7 @@ def _decoding(words: int, rounds: int) -> list[float]:
         said = torch.full((16, 1), BOS)
         for m in range(1, words + 1):
             x = model.target_embedding(said)
-            x, _, _ = model.decoder(x, memory, causal_mask(m), memory_mask)
+            x, _ = model.decoder(x, memory, causal_mask(m), memory_mask)
             said = torch.cat([said, model.logits(x[:, -1:]).argmax(-1)], dim=1)
         return said[:, 1:]
 

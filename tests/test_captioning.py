@@ -8,19 +8,17 @@ from utils.figures.captions import plot_footprints, plot_looks, plot_scenes, plo
 from utils.layers.masks import causal_mask
 from utils.models.captioning import AttendingCaptioner, FixedCaptioner, TransformerCaptioner
 from utils.models.eyes import GridEyes, PatchEyes, SceneCNN, grid_to_rows
+from utils.models.to_torch import to_torch
 from utils.notebook.scene_editor import SceneEditor
 from utils.tasks.captions import (
     CellNamer,
     Describer,
-    caption_loss,
-    exact_captions,
     greedy,
     looks,
     naming_batches,
     naming_loss,
     pointing,
     share_by_things,
-    torch_twin,
 )
 from utils.tasks.scenes import (
     GRID,
@@ -35,6 +33,7 @@ from utils.tasks.scenes import (
 from utils.text.vocabulary import Batch
 from utils.train.generation import beam_search, decode
 from utils.train.loop import train
+from utils.train.sequences import exact_matches, sequence_loss
 
 VOCABULARY = caption_vocabulary()
 SCENES = random_scenes(6, 2, things=(1, 3))
@@ -85,23 +84,23 @@ def test_the_picture_matters(model):
 
 
 def test_they_decode_and_search(model):
-    ids, weights = decode(model, BATCH.source, 5)
+    ids, weights = decode(model, BATCH.source, 5, need_weights=True)
     assert ids.shape[0] == 6 and ids.shape[1] <= 5
     if isinstance(model, AttendingCaptioner):
-        assert weights.shape == (*ids.shape, GRID**2)
+        assert weights.only().shape == (6, 1, 1, ids.shape[1], GRID**2)
     assert beam_search(model, BATCH.source[:2], 4, beams=2)[0].shape[0] == 2
 
 
 def test_the_loss_goes_down(model):
     stream = caption_batches(VOCABULARY, 16, things=(1, 1))
-    history = train(model, stream, caption_loss, steps=25, lr=5e-3, progress=False)
+    history = train(model, stream, sequence_loss, steps=25, lr=5e-3, progress=False)
     assert history.losses[-1] < 0.9 * history.losses[0]
 
 
 def test_the_pretrained_eyes_do_not_learn_and_patches_do():
     for name, learns in (("attending", False), ("patches", True)):
         model = MAKE[name]()
-        caption_loss(model, BATCH).backward()
+        sequence_loss(model, BATCH).backward()
         grads = [p.grad is not None for p in model.eyes.parameters()]
         assert all(grads) if learns else not any(grads)
 
@@ -159,21 +158,23 @@ class Parrot(nn.Module):
         self.target = target
 
     def start(self, images):
-        return 0
+        same = (images[:, None] == BATCH.source).flatten(2).all(dim=-1)
+        return 0, same.int().argmax(dim=1)  # which of the pictures are these?
 
     def step(self, tokens, state):
-        words = self.target[:, min(state, self.target.shape[1] - 1)]
-        return nn.functional.one_hot(words, len(VOCABULARY)).float(), state + 1, None
+        step, rows = state
+        words = self.target[rows, min(step, self.target.shape[1] - 1)]
+        return nn.functional.one_hot(words, len(VOCABULARY)).float(), (step + 1, rows), None
 
 
 def test_exact_captions_and_their_share():
-    assert exact_captions(Parrot(BATCH.target), BATCH).all()
+    assert exact_matches(Parrot(BATCH.target), BATCH).all()
     wrong = BATCH.target.clone()
     wrong[2, 1] = 5 if wrong[2, 1] != 5 else 6
-    right = exact_captions(Parrot(wrong), BATCH)
+    right = exact_matches(Parrot(wrong), BATCH)
     assert right.tolist() == [True, True, False, True, True, True]
     late = Batch(BATCH.source, BATCH.decoder_input, BATCH.target[:, :-1])  # never ends in time
-    assert not exact_captions(Parrot(BATCH.decoder_input), late).any()
+    assert not exact_matches(Parrot(BATCH.decoder_input), late).any()
     shares = share_by_things(right, SCENES)
     assert set(shares) == {len(scene.things) for scene in SCENES}
 
@@ -183,8 +184,8 @@ def test_the_twin_of_pytorch_says_the_same():
     model = MAKE["transformer"]().eval()
     x, memory = torch.randn(2, 5, 24), torch.randn(2, 9, 24)
     with torch.no_grad():
-        ours, _, _ = model.decoder(x, memory, causal_mask(5))
-        theirs = torch_twin(model.decoder)(x, memory, tgt_mask=~causal_mask(5))
+        ours, _ = model.decoder(x, memory, causal_mask(5))
+        theirs = to_torch(model.decoder)(x, memory, tgt_mask=~causal_mask(5))
     assert torch.allclose(ours, theirs, atol=1e-5)
 
 
@@ -201,8 +202,8 @@ def test_greedy_without_a_cache_says_what_decode_says():
 def test_a_describer_says_words_and_where_it_looked():
     scene = scene_of({(1, 1): "red circle"})
     told = Describer(MAKE["transformer"]().eval(), VOCABULARY)(scene)
-    assert told.weights.shape == (2, 4, len(told.words), 9)
-    assert Describer(MAKE["fixed"]().eval(), VOCABULARY)(scene).weights is None
+    assert told.weights.cross.shape == (2, 4, len(told.words), 9)
+    assert not Describer(MAKE["fixed"]().eval(), VOCABULARY)(scene).weights
     crowd = scene_of({divmod(i, 3): "red circle" for i in range(7)})
     assert "7 things" in Describer(MAKE["fixed"]().eval(), VOCABULARY)(crowd).message
 

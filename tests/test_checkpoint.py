@@ -7,13 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from utils.models.transformer import Transformer
+from utils.models.transformer import BlockSizes, Transformer
 from utils.train.checkpoint import load_weights, save_weights
 
 
 def model(seed: int = 0, **sizes) -> Transformer:
     torch.manual_seed(seed)
-    return Transformer(12, **{"d_model": 16, "num_heads": 2, "d_ff": 8, "max_len": 9, **sizes})
+    sizes = {"num_layers": 2, "d_ff": 8} | sizes
+    block = BlockSizes(d_model=16, num_heads=2, d_ff=sizes.pop("d_ff"))
+    return Transformer(12, None, block, max_len=9, **sizes)
 
 
 def state(module: nn.Module) -> dict:
@@ -27,8 +29,8 @@ def equal(a: dict, b: dict) -> bool:
 @pytest.mark.parametrize("vocabulary", [None, 14])  # one shared table, or two
 def test_weights_and_notes_come_back(tmp_path, vocabulary):
     torch.manual_seed(1)
-    sizes = {"d_model": 16, "num_heads": 2, "d_ff": 8}
-    first, second = (Transformer(12, vocabulary, **sizes) for _ in range(2))
+    block = BlockSizes(d_model=16, num_heads=2, d_ff=8)
+    first, second = (Transformer(12, vocabulary, block) for _ in range(2))
     assert not equal(state(first), state(second))
     path = save_weights(first, tmp_path / "w.safetensors", task="toy")
     assert load_weights(second, path) == {"task": "toy"}

@@ -1,6 +1,7 @@
 """Writing: greedy, drawn by chance, with a beam; against loops that are too simple to be wrong."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -9,8 +10,8 @@ from torch import nn
 
 from tests.test_attention_parity import random
 from tests.test_seq2seq import MODELS as RECURRENT
+from tests.test_transformer import BLOCK, SMALL
 from tests.test_transformer import MODELS as TRANSFORMERS
-from tests.test_transformer import SMALL
 from tests.test_transformer_cache import BATCH, lively
 from utils.models.transformer import Transformer
 from utils.text.vocabulary import BOS, EOS, PAD
@@ -87,7 +88,9 @@ def test_greedy_takes_the_likeliest_word_each_time(model):
 
 
 def test_nothing_is_dropped_while_writing():
-    model = lively(lambda: Transformer(12, **SMALL, dropout=0.5)).train()
+    model = lively(
+        lambda: Transformer(12, **SMALL | {"block": replace(BLOCK, dropout=0.5)})
+    ).train()
     for write in (decode, beam_search):
         first, second = (write(model, BATCH.source, 6)[0] for _ in range(2))
         assert model.training and torch.equal(first, second)

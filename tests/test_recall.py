@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from utils.tasks import recall
 from utils.tasks.recall import (
     CHANCE,
     MIXERS,
@@ -12,8 +11,10 @@ from utils.tasks.recall import (
     RecallModel,
     recall_accuracy,
     recall_batch,
-    train_recall,
+    recall_batches,
+    recall_loss,
 )
+from utils.train.loop import train
 
 
 def batch(size, distance, seed=0):
@@ -68,41 +69,20 @@ def test_the_answer_depends_on_the_first_token(mixer):
     assert (model(tokens) - model(other)).abs().max() > 1e-4
 
 
-def test_attention_learns_it_at_any_distance_and_stops_early(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(recall, "recall_batch", lambda *a: drawn.append(a) or recall_batch(*a))
+def test_attention_learns_it_at_any_distance_and_stops_early():
     torch.manual_seed(1)
     model = RecallModel("attention")
     assert recall_accuracy(model, 30) < 0.4
-    drawn.clear()
-    train_recall(model, 30, seed=1)
-    assert len(drawn) < 300
+    batches = recall_batches(30, seed=1)
+    history = train(model, batches, recall_loss, steps=300, lr=3e-3, stop_below=0.05)
+    assert history.ended == "solved" and history.steps < 300
     assert recall_accuracy(model, 30) >= 0.98
 
 
-def test_training_without_steps_changes_nothing():
-    model = RecallModel("rnn")
-    before = [p.clone() for p in model.parameters()]
-    train_recall(model, 5, steps=0)
-    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
-
-
-def test_an_interrupted_training_keeps_what_was_learnt(monkeypatch):
-    torch.manual_seed(1)
-    model = RecallModel("attention")
-    before = model.out_layer.weight.clone()
-    calls = []
-
-    def stop_at_the_fifth(*args):
-        calls.append(args)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return recall_batch(*args)
-
-    monkeypatch.setattr(recall, "recall_batch", stop_at_the_fifth)
-    with pytest.raises(KeyboardInterrupt):
-        train_recall(model, 5)
-    assert not torch.equal(before, model.out_layer.weight)
+def test_batches_are_drawn_from_their_seed():
+    first, again, other = (next(recall_batches(5, 4, seed=seed)) for seed in (1, 1, 2))
+    assert all(map(torch.equal, first, again))
+    assert not torch.equal(first[0], other[0])
 
 
 def test_an_untrained_model_is_near_chance():

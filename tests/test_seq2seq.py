@@ -6,10 +6,11 @@ import torch
 from utils.layers.attention import AdditiveAttention
 from utils.models.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
 from utils.runtime import set_seed
-from utils.tasks.translation import exact_matches, share_by_length, translation_loss
+from utils.tasks.translation import share_by_length
 from utils.text.vocabulary import BOS, EOS, PAD, batches, make_batch
 from utils.train.generation import decode
 from utils.train.loop import train
+from utils.train.sequences import exact_matches, sequence_loss
 
 PAIRS = [([5, 6, 7, 8, 9], [9, 8]), ([6, 5], [4, 5, 6, 7]), ([7, 7, 8], [4])]
 MODELS = {
@@ -35,16 +36,16 @@ def test_a_padded_batch_equals_single_sentences(model):
         alone = make_batch([pair])
         single, single_weights = model(alone.source, alone.decoder_input)
         torch.testing.assert_close(logits[i, : len(pair[1]) + 1], single[0])
-        if weights is not None:
-            n = len(pair[0])
-            torch.testing.assert_close(weights[i, : len(pair[1]) + 1, :n], single_weights[0])
-            assert (weights[i, :, n:] == 0).all()
+        if weights:
+            n, cross = len(pair[0]), weights.cross[i, 0, 0]
+            torch.testing.assert_close(cross[: len(pair[1]) + 1, :n], single_weights.cross[0, 0, 0])
+            assert (cross[:, n:] == 0).all()
 
 
 def test_the_loss_of_a_padded_batch_is_the_mean_over_all_words(model):
-    single = [translation_loss(model, make_batch([pair])) * (len(pair[1]) + 1) for pair in PAIRS]
+    single = [sequence_loss(model, make_batch([pair])) * (len(pair[1]) + 1) for pair in PAIRS]
     words = sum(len(pair[1]) + 1 for pair in PAIRS)
-    torch.testing.assert_close(translation_loss(model, make_batch(PAIRS)), sum(single) / words)
+    torch.testing.assert_close(sequence_loss(model, make_batch(PAIRS)), sum(single) / words)
 
 
 def test_steps_equal_teacher_forcing(model):
@@ -54,8 +55,8 @@ def test_steps_equal_teacher_forcing(model):
     for i, tokens in enumerate(batch.decoder_input.unbind(dim=1)):
         step, state, row = model.step(tokens, state)
         torch.testing.assert_close(step, logits[:, i])
-        if weights is not None:
-            torch.testing.assert_close(row, weights[:, i])
+        if weights:
+            torch.testing.assert_close(row.cross, weights.cross[:, :, :, i : i + 1])
 
 
 def test_weights_are_the_ones_used():
@@ -90,14 +91,15 @@ def test_dot_scores_are_dot_products():
 
 
 def test_decoding_stops_at_eos_for_each_sentence(model):
-    ids, weights = decode(model, make_batch(PAIRS).source, 9)
+    ids, weights = decode(model, make_batch(PAIRS).source, 9, need_weights=True)
     assert ids.shape[0] == 3
     assert ids.shape[1] <= 9
     for row in ids.tolist():
         if EOS in row:
             assert set(row[row.index(EOS) + 1 :]) <= {PAD}
-    if weights is not None:
-        assert weights.shape == (3, ids.shape[1], 5)
+    assert bool(weights) == isinstance(model, AttentionSeq2Seq)
+    if weights:
+        assert weights.only().shape == (3, 1, 1, ids.shape[1], 5)
 
 
 class Chatty(torch.nn.Module):
@@ -152,7 +154,7 @@ def test_decoding_leaves_the_mode_as_it_was(model):
 @pytest.mark.parametrize("kind", MODELS)
 def test_gradients_reach_every_parameter(kind):
     model = MODELS[kind]()
-    translation_loss(model, make_batch(PAIRS)).backward()
+    sequence_loss(model, make_batch(PAIRS)).backward()
     for name, parameter in model.named_parameters():
         if kind in ("fixed", "one way") and "shortcut" in name:
             continue  # the annotations themselves are not used without attention
@@ -173,8 +175,8 @@ def test_attention_learns_to_reverse_and_a_fixed_vector_of_the_same_size_does_no
         set_seed(0)
         model = kind(12, 12, d_embedding=32, d_model=48)
         data = batches(pairs, 64, seed=0)
-        train(model, data, translation_loss, steps=300, lr=8e-3, progress=False)
-        share[kind] = share_by_length(exact_matches(model, long), long, [(8, 9)])[0]
+        train(model, data, sequence_loss, steps=300, lr=8e-3, progress=False)
+        share[kind] = share_by_length(exact_matches(model, make_batch(long)), long, [(8, 9)])[0]
     assert share[AttentionSeq2Seq] > 0.7
     assert share[FixedSeq2Seq] < 0.3
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from tests.test_devices import Watch
 from utils.layers.masks import causal_mask
-from utils.models.tiny_lm import TinyLM
+from utils.models.language_model import TinyLM
 from utils.runtime import set_seed
 
 

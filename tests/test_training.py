@@ -103,8 +103,13 @@ def test_the_learning_rate_rises_and_falls_to_zero():
 
 
 def test_a_loss_that_explodes_is_reported():
-    with pytest.raises(ValueError, match="the loss became nan in step 1"):
-        train(new_model(), line(), lambda m, b: loss_of(m, b) * float("nan"), steps=3)
+    model = new_model()
+    fit(model, steps=5)
+    before = [p.clone() for p in model.parameters()]
+    for factor, what in ((float("nan"), "loss became nan"), (1e38, "gradient became inf")):
+        with pytest.raises(ValueError, match=f"the {what} in step 1"):
+            train(model, line(), lambda m, b, f=factor: loss_of(m, b) * f, steps=3)
+        assert all(map(torch.equal, before, model.parameters())), "the weights are the last good"
 
 
 def test_a_long_training_shows_a_progress_bar(monkeypatch, capsys):

@@ -1,41 +1,43 @@
 """What must be true of the Transformer, whatever its weights: masks, weights, tables, sizes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from tests.test_attention_parity import random
-from tests.test_transformer_parity import WIDE, D, H, M, N, copy_weights
+from tests.test_transformer_parity import WIDE, D, H, M, N, shaken, whole_twin
 from utils.layers.masks import causal_mask, padding_mask
 from utils.layers.positions import sinusoidal_encoding
+from utils.models.language_model import LanguageModel
 from utils.models.transformer import (
+    BlockSizes,
     Decoder,
     DecoderBlock,
     Encoder,
     EncoderBlock,
     FeedForward,
-    LanguageModel,
     Transformer,
 )
 from utils.runtime import set_seed
-from utils.tasks.translation import translation_loss
 from utils.text.vocabulary import PAD, make_batch
 from utils.train.loop import count_parameters
+from utils.train.sequences import sequence_loss
 
-BLOCK = {"d_model": D, "num_heads": H, "d_ff": WIDE}
-SMALL = {**BLOCK, "num_layers": 2, "max_len": 20}
+BLOCK = BlockSizes(d_model=D, num_heads=H, d_ff=WIDE)
+POST = replace(BLOCK, norm_first=False)
+SMALL = {"block": BLOCK, "num_layers": 2, "max_len": 20}
 CLOSE = {"atol": 1e-10, "rtol": 1e-10}
 PAIRS = [([5, 6, 7, 8, 9], [9, 8]), ([6, 5], [4, 5, 6, 7]), ([7, 7, 8], [4])]
 MODELS = {
     "pre-norm": lambda: Transformer(12, 11, **SMALL),
-    "post-norm": lambda: Transformer(12, 11, **SMALL, pre_norm=False),
+    "post-norm": lambda: Transformer(12, 11, **SMALL | {"block": POST}),
     "untied": lambda: Transformer(12, 11, **SMALL, tied=False),
     "one vocabulary": lambda: Transformer(12, **SMALL),
 }
-NORMS = pytest.mark.parametrize("pre_norm", [True, False], ids=["pre", "post"])
+NORMS = pytest.mark.parametrize("block", [BLOCK, POST], ids=["pre", "post"])
 
 
 @pytest.fixture(params=MODELS)
@@ -51,15 +53,10 @@ def model(request):
 
 @NORMS
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-def test_the_whole_model_is_pytorchs_between_two_tables(pre_norm):
+def test_the_whole_model_is_pytorchs_between_two_tables(block):
     set_seed(0)
-    sizes = {"num_layers": 2, "d_ff": WIDE, "pre_norm": pre_norm, "tied": False}
-    ours = Transformer(12, 11, d_model=D, num_heads=2, max_len=20, **sizes).double()
-    layer = {"batch_first": True, "dropout": 0.0, "dtype": torch.float64, "norm_first": pre_norm}
-    theirs = nn.Transformer(D, 2, 2, 2, WIDE, **layer)
-    if not pre_norm:
-        theirs.encoder.norm = theirs.decoder.norm = None  # PyTorch's has it always
-    copy_weights(nn.ModuleDict({"encoder": ours.encoder, "decoder": ours.decoder}), theirs)
+    ours = shaken(Transformer(12, 11, block, num_layers=2, max_len=20, tied=False).double())
+    theirs = whole_twin(ours.encoder, ours.decoder)
     batch = make_batch(PAIRS)
     padded, m = batch.source == PAD, batch.decoder_input.shape[1]
     table = sinusoidal_encoding(20, D).double()
@@ -76,7 +73,7 @@ def test_the_whole_model_is_pytorchs_between_two_tables(pre_norm):
     )
     logits, weights = ours(batch.source, batch.decoder_input)
     torch.testing.assert_close(logits, want @ ours.output.weight.T, **CLOSE)
-    assert weights is None
+    assert not weights
 
 
 def test_weights_on_request_of_every_layer_and_the_output_stays(model):
@@ -85,18 +82,18 @@ def test_weights_on_request_of_every_layer_and_the_output_stays(model):
     without, nothing = model(batch.source, batch.decoder_input)
     logits, weights = model(batch.source, batch.decoder_input, need_weights=True)
     torch.testing.assert_close(logits, without, **CLOSE)
-    assert nothing is None
+    assert not nothing
     shapes = {"encoder": (3, H, n, n), "decoder": (3, H, m, m), "cross": (3, H, m, n)}
     for name, shape in shapes.items():
-        layers = getattr(weights, name)
+        layers = getattr(weights, name).unbind(dim=1)
         assert [layer.shape for layer in layers] == [shape, shape]
         assert not torch.allclose(*layers)
         for layer in layers:
             torch.testing.assert_close(layer.sum(-1), torch.ones(shape[:-1], dtype=torch.float64))
     hidden = (batch.source == PAD)[:, None, None].expand(shapes["cross"])
-    assert all((layer[hidden] == 0).all() for layer in weights.cross)
-    assert all((layer.triu(1) == 0).all() for layer in weights.decoder)
-    assert any((layer.triu(1) > 0).any() for layer in weights.encoder)
+    assert all((layer[hidden] == 0).all() for layer in weights.cross.unbind(dim=1))
+    assert (weights.decoder.triu(1) == 0).all()
+    assert (weights.encoder.triu(1) > 0).any()
 
 
 def test_a_padded_batch_equals_single_sentences(model):
@@ -122,13 +119,13 @@ def leaks(y, x):
 
 @NORMS
 @pytest.mark.parametrize("need_weights", [True, False])
-def test_nothing_leaks_from_the_future(pre_norm, need_weights):
+def test_nothing_leaks_from_the_future(block, need_weights):
     set_seed(0)
     x, memory = random(2, M, D).requires_grad_(), random(2, N, D)
-    decoder = Decoder(2, **BLOCK, pre_norm=pre_norm).double()
+    decoder = Decoder(2, block).double()
     y = decoder(x, memory, causal_mask(M), need_weights=need_weights)[0]
     assert leaks(y * random(2, M, D, seed=3), x) == 0
-    encoder = Encoder(2, **BLOCK, pre_norm=pre_norm).double()
+    encoder = Encoder(2, block).double()
     y = encoder(x, causal_mask(M), need_weights=need_weights)[0]
     assert leaks(y * random(2, M, D, seed=3), x) == 0
     y = encoder(x)[0]
@@ -148,10 +145,10 @@ def test_a_later_word_changes_no_earlier_logit(model):
 
 
 @NORMS
-def test_the_memory_is_a_set_and_the_encoder_follows_the_order(pre_norm):
+def test_the_memory_is_a_set_and_the_encoder_follows_the_order(block):
     set_seed(0)
-    decoder = Decoder(2, **BLOCK, pre_norm=pre_norm).double()
-    encoder = Encoder(2, **BLOCK, pre_norm=pre_norm).double()
+    decoder = Decoder(2, block).double()
+    encoder = Encoder(2, block).double()
     x, memory, order = random(2, M, D), random(2, N, D), torch.tensor([4, 0, 6, 2, 5, 1, 3])
     mask = padding_mask([4, 6], N)
     output = decoder(x, memory, causal_mask(M), mask)[0]
@@ -176,7 +173,7 @@ def test_the_feed_forward_network_works_on_each_word_alone():
 
 def test_words_and_positions_are_equally_large_at_the_start():
     set_seed(0)
-    embedding = Transformer(2000, d_model=64, num_layers=1).source_embedding
+    embedding = Transformer(2000, None, BlockSizes(d_model=64), num_layers=1).source_embedding
     words = embedding.words.weight.detach()[1:] * math.sqrt(64)
     assert words.std() == pytest.approx(1.0, abs=0.02)
     assert (embedding.words.weight[PAD] == 0).all()
@@ -197,23 +194,23 @@ def test_tables_are_shared_as_asked_for():
     torch.testing.assert_close(untied.logits(x), x @ untied.output.weight.T)
 
 
-BASE = {"d_model": 512, "num_heads": 8, "d_ff": 2048}
-BIG = {"d_model": 1024, "num_heads": 16, "d_ff": 4096}
+BASE = BlockSizes(d_model=512, num_heads=8, d_ff=2048, norm_first=False)
+BIG = BlockSizes(d_model=1024, num_heads=16, d_ff=4096, norm_first=False)
 
 
 def test_the_papers_models_have_their_sizes():
     with torch.device("meta"):  # shapes only
-        assert count_parameters(EncoderBlock(**BASE)) == 3_152_384
-        assert count_parameters(DecoderBlock(**BASE)) == 4_204_032
-        paper = {"num_layers": 6, "pre_norm": False, "max_len": 8}
-        assert count_parameters(Transformer(37_000, **BASE, **paper)) == 63_082_496
-        assert count_parameters(Transformer(37_000, **BIG, **paper)) == 214_245_376
-        pre_norm = Transformer(37_000, **BASE, num_layers=6, max_len=8)
+        assert count_parameters(EncoderBlock(BASE)) == 3_152_384
+        assert count_parameters(DecoderBlock(BASE)) == 4_204_032
+        paper = {"num_layers": 6, "max_len": 8}
+        assert count_parameters(Transformer(37_000, None, BASE, **paper)) == 63_082_496
+        assert count_parameters(Transformer(37_000, None, BIG, **paper)) == 214_245_376
+        pre_norm = Transformer(37_000, None, replace(BASE, norm_first=True), **paper)
         assert count_parameters(pre_norm) == 63_082_496 + 4 * 512  # two norms more
 
 
 def test_every_parameter_learns_and_layers_have_weights_of_their_own(model):
-    translation_loss(model, make_batch(PAIRS)).backward()
+    sequence_loss(model, make_batch(PAIRS)).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("w_k.bias"), name
@@ -224,8 +221,8 @@ def test_every_parameter_learns_and_layers_have_weights_of_their_own(model):
 def test_dropout_drops_in_training_only():
     batch = make_batch(PAIRS)
     for make in (
-        lambda p: Transformer(12, **SMALL, dropout=p),
-        lambda p: LanguageModel(12, **SMALL, dropout=p),
+        lambda p: Transformer(12, **SMALL | {"block": replace(BLOCK, dropout=p)}),
+        lambda p: LanguageModel(12, **SMALL | {"block": replace(BLOCK, dropout=p)}),
     ):
         set_seed(0)
         model = make(0.2)
@@ -252,14 +249,16 @@ def test_bad_input_is_named():
         FeedForward(D, WIDE, activation="tan")
     for stack in (Encoder, Decoder):
         with pytest.raises(ValueError, match="num_layers must be at least 1, got 0"):
-            stack(0, **BLOCK)
+            stack(0, BLOCK)
     with pytest.raises(ValueError, match="multiple of num_heads.*d_model = 12, num_heads = 5"):
-        EncoderBlock(d_model=12, num_heads=5, d_ff=8)
-    for pre_norm in (True, False):
+        EncoderBlock(BlockSizes(d_model=12, num_heads=5, d_ff=8))
+    for block in (BLOCK, POST):
         with pytest.raises(ValueError, match=r"context must have shape .*, got \(2, 3, 8\)"):
-            DecoderBlock(**BLOCK, pre_norm=pre_norm)(x, torch.zeros(2, 3, 8))
+            DecoderBlock(block)(x, torch.zeros(2, 3, 8))
+        with pytest.raises(ValueError, match="needs the encoder's memory .* got memory = None"):
+            DecoderBlock(block)(x, None)
     with pytest.raises(TypeError, match="mask must be a boolean tensor"):
-        EncoderBlock(**BLOCK)(x, torch.ones(3, 3))
+        EncoderBlock(BLOCK)(x, torch.ones(3, 3))
     model = Transformer(12, **SMALL)
     with pytest.raises(ValueError, match="at least one word that is not <pad>"):
         model(torch.tensor([[5, 6], [PAD, PAD]]), torch.tensor([[1], [1]]))

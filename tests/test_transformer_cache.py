@@ -1,13 +1,12 @@
 """Word by word with a cache is the same as all words at once."""
 
-from dataclasses import fields
-
 import pytest
 import torch
 
-from tests.test_transformer import MODELS, PAIRS, SMALL
+from tests.test_transformer import BLOCK, MODELS, PAIRS, POST, SMALL
 from utils.layers.masks import causal_mask
-from utils.models.transformer import LanguageModel
+from utils.layers.weights import Weights
+from utils.models.language_model import LanguageModel
 from utils.runtime import set_seed
 from utils.text.vocabulary import BOS, EOS, PAD, make_batch
 from utils.train.generation import decode, select
@@ -34,9 +33,9 @@ def model(request):
     return lively(MODELS[request.param])
 
 
-@pytest.fixture(params=[True, False], ids=["pre", "post"])
+@pytest.fixture(params=[BLOCK, POST], ids=["pre", "post"])
 def language(request):
-    return lively(lambda: LanguageModel(12, **SMALL, pre_norm=request.param))
+    return lively(lambda: LanguageModel(12, **SMALL | {"block": request.param}))
 
 
 def walk(model, state, tokens):
@@ -44,7 +43,7 @@ def walk(model, state, tokens):
     steps = []
     for column in tokens.unbind(dim=1):
         logits, state, weights = model.step(column, state)
-        assert weights is None
+        assert not weights
         steps.append(logits)
     return torch.stack(steps, dim=1), state
 
@@ -58,14 +57,21 @@ def test_steps_equal_teacher_forcing(model):
 
 def test_steps_hand_out_the_rows_of_the_whole_passs_weights(model):
     _, want = model(BATCH.source, BATCH.decoder_input, need_weights=True)
-    state = model.start(BATCH.source)
-    for t, tokens in enumerate(BATCH.decoder_input.unbind(dim=1)):
+    state, steps = model.start(BATCH.source, need_weights=True), []
+    for tokens in BATCH.decoder_input.unbind(dim=1):
         _, state, weights = model.step(tokens, state, need_weights=True)
-        assert weights.encoder == ()
-        for got, whole in zip(weights.decoder, want.decoder, strict=True):
-            torch.testing.assert_close(got[:, :, 0], whole[:, :, t, : t + 1], **CLOSE)
-        for got, whole in zip(weights.cross, want.cross, strict=True):
-            torch.testing.assert_close(got[:, :, 0], whole[:, :, t], **CLOSE)
+        steps.append(weights)
+    together = Weights.of_steps(steps)
+    for name, block in want.blocks().items():
+        torch.testing.assert_close(getattr(together, name), block, **CLOSE)
+
+
+def test_a_translation_carries_the_weights_that_made_it(model):
+    ids, weights = decode(model, BATCH.source, 9, need_weights=True)
+    given = torch.cat([torch.full((3, 1), BOS), ids[:, :-1]], dim=1)
+    _, want = model(BATCH.source, given, need_weights=True)
+    for name, block in want.blocks().items():
+        torch.testing.assert_close(getattr(weights, name), block, **CLOSE)
 
 
 def snapshot(state):
@@ -131,7 +137,7 @@ def test_the_same_words_as_computing_everything_again(model):
     ids, weights = decode(model, BATCH.source, 12)
     bos = torch.full((3, 1), BOS)
     assert torch.equal(ids, recompute(lambda said: model(BATCH.source, said), bos, 12))
-    assert weights is None
+    assert not weights
     assert len({tuple(row) for row in ids.tolist()}) > 1  # not the same whatever it reads
 
 
@@ -172,12 +178,11 @@ def test_a_language_models_weights_and_padding(language):
     want, whole = language(TEXT, need_weights=True)
     padded, _ = language(torch.cat([TEXT, torch.zeros(2, 3, dtype=torch.long)], dim=1))
     torch.testing.assert_close(padded[:, :7], want, **CLOSE)
-    assert len(whole.decoder) == 2 and whole.encoder == whole.cross == ()
+    assert [*whole.blocks()] == ["decoder"] and whole.decoder.shape[1] == 2
     state = language.start(TEXT[:, :3])
     _, state, weights = language.step(TEXT[:, 3], state, need_weights=True)
-    for got, layer in zip(weights.decoder, whole.decoder, strict=True):
-        assert (layer[:, :, ~causal_mask(7)] == 0).all()
-        torch.testing.assert_close(got[:, :, 0], layer[:, :, 3, :4], **CLOSE)
+    assert (whole.decoder[..., ~causal_mask(7)] == 0).all()
+    torch.testing.assert_close(weights.decoder[..., 0, :], whole.decoder[..., 3, :4], **CLOSE)
 
 
 def test_a_sentence_that_is_too_long_is_named(model, language):
@@ -189,18 +194,10 @@ def test_a_sentence_that_is_too_long_is_named(model, language):
         language.start(torch.full((1, 23), 5))
 
 
-def test_a_state_has_no_hidden_parts():
-    """``select`` of utils/train/generation.py picks rows of everything that is listed here."""
-    set_seed(0)
-    state = MODELS["pre-norm"]().start(BATCH.source)
-    assert {field.name for field in fields(state)} == {"caches", "memory_mask", "length"}
-    assert {field.name for field in fields(state.caches[0])} == {"past", "memory", "room"}
-
-
-def test_states_that_share_a_room_do_not_write_over_each_other(language):
+def test_states_from_one_beginning_do_not_write_over_each_other(language):
     """Two ways on from one state, and rows picked anew: each sees its own past only."""
     _, state, _ = language.step(TEXT[:, 1], language.start(TEXT[:, :1]))
-    first = [language.step(TEXT[:, i], state)[1] for i in (2, 3)]  # both lie in the same room
+    first = [language.step(TEXT[:, i], state)[1] for i in (2, 3)]
     for i, branch in zip((2, 3), first):
         logits, _, _ = language.step(TEXT[:, 4], branch)
         words = torch.stack([TEXT[:, 0], TEXT[:, 1], TEXT[:, i], TEXT[:, 4]], dim=1)

@@ -7,8 +7,11 @@ import torch
 from torch import nn
 
 from tests.test_attention_parity import random, some_mask
+from utils.layers.attention import MultiHeadAttention
 from utils.layers.masks import causal_mask, padding_mask, to_torch_blocked
+from utils.models.to_torch import to_torch
 from utils.models.transformer import (
+    BlockSizes,
     Decoder,
     DecoderBlock,
     Encoder,
@@ -22,78 +25,40 @@ CLOSE = {
     torch.float64: {"atol": 1e-10, "rtol": 1e-10},
     torch.float32: {"atol": 1e-5, "rtol": 1e-5},
 }
-# our name of a layer, PyTorch's
-NAMES = {
-    "attention": "self_attn",
-    "cross_attention": "multihead_attn",
-    "feed_forward.up": "linear1",
-    "feed_forward.down": "linear2",
-    "norm1": "norm1",
-    "norm2": "norm2",
-    "norm3": "norm3",
-}
+STACKS = {"encoder": Encoder, "decoder": Decoder}
 
 
-def alike(ours, theirs):
-    """(our parameters, the one of PyTorch that stacks them) of two modules of the same kind."""
-    if isinstance(theirs, nn.MultiheadAttention):
-        stacked = (ours.w_q, ours.w_k, ours.w_v)
-        yield [layer.weight for layer in stacked], theirs.in_proj_weight
-        yield [layer.bias for layer in stacked], theirs.in_proj_bias
-        yield from alike(ours.w_o, theirs.out_proj)
-    elif isinstance(theirs, nn.Linear | nn.LayerNorm):
-        yield [ours.weight], theirs.weight
-        yield [ours.bias], theirs.bias
-    elif hasattr(theirs, "layers"):
-        for block, layer in zip(ours.blocks, theirs.layers, strict=True):
-            yield from alike(block, layer)
-        if theirs.norm is not None:
-            yield from alike(ours.norm, theirs.norm)
-    elif isinstance(theirs, nn.Transformer):
-        yield from alike(ours["encoder"], theirs.encoder)
-        yield from alike(ours["decoder"], theirs.decoder)
-    else:
-        for our, their in NAMES.items():
-            if hasattr(theirs, their):
-                yield from alike(ours.get_submodule(our), theirs.get_submodule(their))
-
-
-def copy_weights(ours, theirs):
-    """Random weights, the same in both; also where they start at 0 or 1, which hides mistakes."""
+def shaken(ours):
+    """Random weights also where they start at 0 or 1, which hides mistakes."""
     generator = torch.Generator().manual_seed(0)
-    copied = 0
     with torch.no_grad():
-        for parts, whole in alike(ours, theirs):
-            whole += 0.2 * torch.randn(whole.shape, generator=generator, dtype=whole.dtype)
-            for part, rows in zip(parts, whole.split(len(whole) // len(parts)), strict=True):
-                part.copy_(rows)
-            copied += whole.numel()
-    assert copied == count_parameters(ours) == count_parameters(theirs)
+        for parameter in ours.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter += 0.2 * noise.to(parameter.dtype)
+    return ours
 
 
-def pair(kind, *, pre_norm=True, activation="relu", final_norm=None, dtype, dropout=0.0):
+def whole_twin(encoder, decoder):
+    """``nn.Transformer`` with our stacks; put in afterwards, as it shakes what it is made with."""
+    theirs = nn.Transformer(D, H, 1, 1, WIDE, batch_first=True)
+    theirs.encoder, theirs.decoder = to_torch(encoder), to_torch(decoder)
+    return theirs
+
+
+def pair(kind, *, final_norm=None, dtype, **how):
     """Our module and PyTorch's, as functions of (x, memory, mask, memory_mask, need_weights)."""
     torch.manual_seed(0)
-    block = {"d_model": D, "num_heads": H, "d_ff": WIDE, "dropout": dropout}
-    block |= {"pre_norm": pre_norm, "activation": activation}
-    layer = {"d_model": D, "nhead": H, "dim_feedforward": WIDE, "dropout": dropout, "dtype": dtype}
-    layer |= {"norm_first": pre_norm, "activation": activation, "batch_first": True}
+    block = BlockSizes(d_model=D, num_heads=H, d_ff=WIDE, **how)
     encodes = "encoder" in kind
-    one = (nn.TransformerEncoderLayer if encodes else nn.TransformerDecoderLayer)(**layer)
-    norm = nn.LayerNorm(D, dtype=dtype) if final_norm else None
     if kind == "model":
-        stacks = {"encoder": Encoder(LAYERS, final_norm=True, **block)}
-        ours = nn.ModuleDict(stacks | {"decoder": Decoder(LAYERS, final_norm=True, **block)})
-        theirs = nn.Transformer(num_encoder_layers=LAYERS, num_decoder_layers=LAYERS, **layer)
-    elif kind.endswith("block"):
-        ours, theirs = (EncoderBlock if encodes else DecoderBlock)(**block), one
-    elif encodes:
-        ours = Encoder(LAYERS, final_norm=final_norm, **block)
-        theirs = nn.TransformerEncoder(one, LAYERS, norm, enable_nested_tensor=False)
+        stacks = {name: make(LAYERS, block, final_norm=True) for name, make in STACKS.items()}
+        ours = shaken(nn.ModuleDict(stacks).to(dtype))
+        theirs = whole_twin(*ours.values())
     else:
-        ours = Decoder(LAYERS, final_norm=final_norm, **block)
-        theirs = nn.TransformerDecoder(one, LAYERS, norm)
-    copy_weights(ours.to(dtype), theirs)
+        make = (EncoderBlock if encodes else DecoderBlock) if "block" in kind else None
+        ours = make(block) if make else STACKS[kind](LAYERS, block, final_norm=final_norm)
+        theirs = to_torch(shaken(ours.to(dtype)))
+    assert count_parameters(ours) == count_parameters(theirs)
 
     def run_ours(x, memory, mask, memory_mask, need_weights=False):
         if encodes:
@@ -112,6 +77,27 @@ def pair(kind, *, pre_norm=True, activation="relu", final_norm=None, dtype, drop
         return theirs(*([memory, x] if kind == "model" else [x, memory]), *over)
 
     return ours, theirs, run_ours, run_theirs
+
+
+def gradients(module):
+    """Of every parameter, in one order for both: attention by attention, block by block."""
+    if isinstance(module, nn.MultiheadAttention):
+        stacked = [module.in_proj_weight.grad, module.in_proj_bias.grad]
+        return stacked + gradients(module.out_proj)
+    if isinstance(module, MultiHeadAttention):
+        three = (module.w_q, module.w_k, module.w_v)
+        stacked = [torch.cat([getattr(w, name).grad for w in three]) for name in ("weight", "bias")]
+        return stacked + gradients(module.w_o)
+    if isinstance(module, nn.Linear | nn.LayerNorm):
+        return [module.weight.grad, module.bias.grad]
+    if isinstance(module, DecoderBlock | EncoderBlock):  # in PyTorch's order
+        crossed = [module.cross_attention] if isinstance(module, DecoderBlock) else []
+        norms = [part for name, part in module.named_children() if name.startswith("norm")]
+        feed_forward = [module.feed_forward.up, module.feed_forward.down]
+        parts = [module.attention, *crossed, *feed_forward, *norms]
+    else:
+        parts = module.children()
+    return [gradient for part in parts for gradient in gradients(part)]
 
 
 def blocked(mask, m, n):
@@ -147,8 +133,8 @@ def compare(kind, masks, dtype, train=True, need_weights=False, **how):
         assert (got.grad is None) == (want.grad is None)
         if want.grad is not None:
             same_gradient(got.grad, want.grad)
-    for parts, whole in alike(ours, theirs):
-        same_gradient(torch.cat([part.grad for part in parts]), whole.grad)
+    for got, want in zip(gradients(ours), gradients(theirs), strict=True):
+        same_gradient(got, want)
 
 
 def same_gradient(got, want):
@@ -160,34 +146,36 @@ def same_gradient(got, want):
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("pre_norm", [True, False], ids=["pre", "post"])
+@pytest.mark.parametrize("norm_first", [True, False], ids=["pre", "post"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_pytorchs_with_copied_weights(kind, pre_norm, mask):
+def test_it_is_pytorchs_with_copied_weights(kind, norm_first, mask):
     for activation, train in product(("relu", "gelu"), (True, False)):
-        how = {"pre_norm": pre_norm, "activation": activation, "train": train}
-        compare(kind, MASKS[mask](), torch.float64, **how, final_norm=pre_norm)
-    how = {"pre_norm": pre_norm, "final_norm": pre_norm}
+        how = {"norm_first": norm_first, "activation": activation, "train": train}
+        compare(kind, MASKS[mask](), torch.float64, **how, final_norm=norm_first)
+    how = {"norm_first": norm_first, "final_norm": norm_first}
     compare(kind, MASKS[mask](), torch.float32, **how)
     compare(kind, MASKS[mask](), torch.float64, need_weights=True, **how)
 
 
-@pytest.mark.parametrize("pre_norm", [True, False], ids=["pre", "post"])
+@pytest.mark.parametrize("norm_first", [True, False], ids=["pre", "post"])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_the_final_norm_is_there_on_request_and_in_a_pre_norm_stack(kind, pre_norm):
+def test_the_final_norm_is_there_on_request_and_in_a_norm_first_stack(kind, norm_first):
     for final_norm in (True, False):
-        compare(kind, MASKS["padding"](), torch.float64, pre_norm=pre_norm, final_norm=final_norm)
-    stack = {"encoder": Encoder, "decoder": Decoder}[kind]
-    by_default = stack(2, d_model=D, num_heads=H, d_ff=WIDE, pre_norm=pre_norm, eps=1e-3).norm
-    assert isinstance(by_default, nn.LayerNorm if pre_norm else nn.Identity)
-    assert not pre_norm or by_default.eps == 1e-3
+        compare(
+            kind, MASKS["padding"](), torch.float64, norm_first=norm_first, final_norm=final_norm
+        )
+    block = BlockSizes(d_model=D, num_heads=H, d_ff=WIDE, norm_first=norm_first, eps=1e-3)
+    by_default = STACKS[kind](2, block).norm
+    assert isinstance(by_default, nn.LayerNorm if norm_first else nn.Identity)
+    assert not norm_first or by_default.eps == 1e-3
 
 
-@pytest.mark.parametrize("pre_norm", [True, False], ids=["pre", "post"])
+@pytest.mark.parametrize("norm_first", [True, False], ids=["pre", "post"])
 @pytest.mark.parametrize("kind", KINDS[:4])
-def test_dropout_stands_where_pytorch_has_it(kind, pre_norm):
+def test_dropout_stands_where_pytorch_has_it(kind, norm_first):
     """The same seed drops the same numbers; those of one sentence lie alike in memory."""
     ours, theirs, run_ours, run_theirs = pair(
-        kind, pre_norm=pre_norm, dtype=torch.float64, dropout=0.3, final_norm=pre_norm
+        kind, norm_first=norm_first, dtype=torch.float64, dropout=0.3, final_norm=norm_first
     )
     inputs = random(1, M, D), random(1, N, D, seed=1), None, None
     outputs = []
@@ -200,3 +188,10 @@ def test_dropout_stands_where_pytorch_has_it(kind, pre_norm):
     assert (outputs[0] - outputs[2]).abs().max() > 0.1
     torch.manual_seed(6)
     assert torch.equal(run_ours(*inputs), outputs[2])  # in evaluation no seed matters
+
+
+def test_what_torch_does_not_have_is_refused():
+    with pytest.raises(TypeError, match="expected MultiHeadAttention, a block .* got Linear"):
+        to_torch(nn.Linear(2, 2))
+    with pytest.raises(TypeError, match="no rotary attention"):
+        to_torch(EncoderBlock(BlockSizes(d_model=D, num_heads=H, d_ff=WIDE, rotary=True)))

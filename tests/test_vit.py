@@ -1,5 +1,7 @@
 """The Vision Transformer against torch's own modules, and against what its docstrings promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from utils.explorer.measures import rollout
+from utils.models.to_torch import to_torch
 from utils.models.transformer import Encoder
 from utils.models.vit import (
+    VIT_BLOCK,
     PatchEmbedding,
     SmallCNN,
     VisionTransformer,
@@ -19,8 +23,8 @@ from utils.models.vit import (
 )
 from utils.train.loop import count_parameters
 
-SIZES = {"patch": 2, "channels": 1, "num_classes": 10, "d_model": 16, "num_heads": 4}
-SIZES |= {"num_layers": 2, "d_ff": 32}
+BLOCK = replace(VIT_BLOCK, d_model=16, num_heads=4, d_ff=32)
+SIZES = {"patch": 2, "channels": 1, "num_classes": 10, "num_layers": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +33,7 @@ def seed():
 
 
 def small(**changes) -> VisionTransformer:
-    return VisionTransformer(**({"size": 8} | SIZES | changes)).eval()
+    return VisionTransformer(BLOCK, **({"size": 8} | SIZES | changes)).eval()
 
 
 @pytest.mark.parametrize(("height", "width", "channels", "patch"), [(8, 8, 1, 2), (8, 20, 3, 4)])
@@ -55,26 +59,10 @@ def test_the_embedding_is_a_convolution():
 def test_the_encoder_is_torchs_pre_norm_encoder():
     """nn.Conv2d, nn.TransformerEncoder(norm_first) and nn.LayerNorm, with our weights in them."""
     model = small()
-    layer = nn.TransformerEncoderLayer(
-        16, 4, 32, 0.0, "gelu", 1e-6, batch_first=True, norm_first=True
-    )
-    theirs = nn.TransformerEncoder(
-        layer, 2, norm=nn.LayerNorm(16, 1e-6), enable_nested_tensor=False
-    )
-    for block, other in zip(model.encoder.blocks, theirs.layers):
-        parts = [block.attention.w_q, block.attention.w_k, block.attention.w_v]
-        state = {
-            "self_attn.in_proj_weight": torch.cat([p.weight for p in parts]),
-            "self_attn.in_proj_bias": torch.cat([p.bias for p in parts]),
-        }
-        pairs = {"self_attn.out_proj": block.attention.w_o, "linear1": block.feed_forward.up}
-        pairs |= {"linear2": block.feed_forward.down, "norm1": block.norm1, "norm2": block.norm2}
-        for name, module in pairs.items():
-            nn.init.normal_(module.bias)  # not the zeros and ones of the start
-            state |= {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
-        other.load_state_dict(state)
-    nn.init.normal_(model.encoder.norm.weight)
-    theirs.norm.load_state_dict(model.encoder.norm.state_dict())
+    for parameter in model.encoder.parameters():
+        nn.init.normal_(parameter, std=0.3)  # not the zeros and ones of the start
+    theirs = to_torch(model.encoder)
+    assert theirs.layers[0].norm_first and theirs.layers[0].norm1.eps == 1e-6
     images = torch.randn(3, 1, 8, 8)
     x = model.embed.as_convolution()(images).flatten(2).transpose(1, 2)
     x = torch.cat([model.cls.expand(3, 1, 16), x], dim=1) + model.positions
@@ -86,17 +74,18 @@ def test_the_encoder_is_torchs_pre_norm_encoder():
 
 def test_weights_come_on_request():
     model, images = small(), torch.randn(3, 1, 8, 8)
-    assert model(images)[1] == ()
+    assert not model(images)[1]
     logits, weights = model(images, need_weights=True)
     assert logits.shape == (3, 10)
-    assert [tuple(w.shape) for w in weights] == [(3, 4, 17, 17)] * 2
-    assert torch.allclose(weights[1].sum(-1), torch.ones(3, 4, 17))
+    assert weights.encoder.shape == (3, 2, 4, 17, 17)
+    assert torch.allclose(weights.encoder.sum(-1), torch.ones(()))
 
 
 def test_the_base_model_has_its_published_size():
-    base = {"d_model": 768, "num_heads": 12, "num_layers": 12, "d_ff": 3072}
+    base = replace(VIT_BLOCK, d_model=768, num_heads=12, d_ff=3072)
+    sizes = {"size": 224, "patch": 16, "channels": 3, "num_classes": 1000, "num_layers": 12}
     with torch.device("meta"):
-        model = VisionTransformer(size=224, patch=16, channels=3, num_classes=1000, **base)
+        model = VisionTransformer(base, **sizes)
     assert count_parameters(model) == 86_567_656
     assert model.positions.shape == (1, 197, 768)
 
@@ -113,7 +102,7 @@ def test_the_mean_pool_has_no_class_token():
     model = small(pool="mean")
     assert model.cls is None
     assert model.positions.shape == (1, 16, 16)
-    assert model(torch.randn(2, 1, 8, 8), need_weights=True)[1][0].shape == (2, 4, 16, 16)
+    assert model(torch.randn(2, 1, 8, 8), need_weights=True)[1].encoder.shape == (2, 2, 4, 16, 16)
 
 
 def test_images_need_not_be_square():
@@ -123,7 +112,7 @@ def test_images_need_not_be_square():
 
 
 def test_everything_learns():
-    model = small(dropout=0.1).train()
+    model = small().train()
     model(torch.randn(4, 1, 8, 8))[0].logsumexp(-1).sum().backward()
     silent = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()]
     # a bias on the keys changes no softmax: its gradient is 0 but for rounding
@@ -132,7 +121,7 @@ def test_everything_learns():
 
 def test_rollout_is_the_explorers():
     weights = torch.randn(3, 2, 4, 5, 5).softmax(-1)  # layers, batch, heads
-    reached = attention_rollout(tuple(weights))
+    reached = attention_rollout(weights.transpose(0, 1))
     for b in range(2):
         assert np.allclose(reached[b], rollout(weights[:, b].numpy())[-1], atol=1e-6)
     assert torch.allclose(reached.sum(-1), torch.ones(2, 5))
@@ -150,7 +139,7 @@ def test_position_similarity_is_the_cosine():
 def test_the_small_cnn_answers_like_a_vit(side):
     logits, weights = SmallCNN()(torch.randn(2, 1, side, side))
     assert logits.shape == (2, 10)
-    assert weights == ()
+    assert not weights
 
 
 @pytest.mark.parametrize(
@@ -165,8 +154,7 @@ def test_the_small_cnn_answers_like_a_vit(side):
         (lambda: small(patch=3), "patches of 3 pixels do not fill"),
         (lambda: small(pool="max"), "got 'max'"),
         (lambda: small()(torch.zeros(1, 1, 12, 12)), r"images of \(8, 8\) pixels, got"),
-        (lambda: attention_rollout([torch.zeros(4, 3)]), r"got \[\(4, 3\)\]"),
-        (lambda: attention_rollout([]), r"got \[\]"),
+        (lambda: attention_rollout(torch.zeros(4, 3)), r"\(B, layers, H, N, N\), got \(4, 3\)"),
         (lambda: position_similarity(small(positions=False)), "no positions"),
     ],
 )

@@ -3,6 +3,7 @@
 import hashlib
 import urllib.error
 import urllib.request
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from safetensors.torch import save
 from torch import nn
 
 from utils.models import vit_pretrained
-from utils.models.vit import VisionTransformer
+from utils.models.vit import VIT_BLOCK, VisionTransformer
 from utils.models.vit_pretrained import deit_tiny, load_deit_tiny, load_timm, ready, rename
 from utils.train.loop import count_parameters
 
@@ -73,7 +74,10 @@ def made(tmp_path):
     file = tmp_path / "model.safetensors"
     file.write_bytes(save({name: t.contiguous() for name, t in theirs.state_dict().items()}))
     ours = VisionTransformer(
-        **sizes, num_classes=7, d_model=12, num_heads=3, num_layers=11, d_ff=20
+        replace(VIT_BLOCK, d_model=12, num_heads=3, d_ff=20),
+        **sizes,
+        num_classes=7,
+        num_layers=11,
     )
     return theirs, file, ours
 

@@ -1,4 +1,4 @@
-"""Everything around a captioner: what its eyes learn first, where it looks, and a friendly describer.
+"""Around a captioner: what its eyes learn first, where it looks, and a friendly describer.
 
 Used in notebook 09.  The models (``utils/models``) see numbers; here numbers meet words.
 """

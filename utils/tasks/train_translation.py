@@ -9,7 +9,7 @@ import json
 from functools import partial
 
 from utils.models.seq2seq import AttentionSeq2Seq, FixedSeq2Seq
-from utils.models.transformer import Transformer
+from utils.models.transformer import BlockSizes, Transformer
 from utils.runtime import get_device, set_seed, set_threads
 from utils.tasks.translation import encode_pairs, fingerprint, vocabularies
 from utils.text.grammar import Grammar
@@ -20,7 +20,7 @@ from utils.train.loop import train
 from utils.train.sequences import exact_matches, sequence_loss
 
 MODELS = {
-    "transformer": partial(Transformer, d_ff=256, rotary=True),
+    "transformer": partial(Transformer, block=BlockSizes(d_ff=256, rotary=True)),
     "gru": AttentionSeq2Seq,
     "fixed": partial(FixedSeq2Seq, d_model=160),
 }

@@ -41,12 +41,13 @@ def decode(
     was_training = model.training
     model.eval()
     try:
-        state = model.start(source, need_weights=need_weights)
+        asked = {"need_weights": True} if need_weights else {}  # a small model knows no such word
+        state = model.start(source, **asked)
         tokens = _first(source, first)
         finished = torch.zeros_like(tokens, dtype=torch.bool)
         ids, steps = [], []
         while len(ids) < max_length and not finished.all():
-            logits, state, weights = model.step(tokens, state, need_weights=need_weights)
+            logits, state, weights = model.step(tokens, state, **asked)
             if generator is None:
                 tokens = logits.argmax(dim=-1)
             else:

@@ -99,9 +99,8 @@ def train(
                 bar.set_postfix_str(f"loss {history.losses[-1]:.3f}", refresh=False)
             solved = stop_below is not None and _recent(history.losses) < stop_below
             out_of_time = budget is not None and history.cpu_seconds >= budget
-            if evaluate is not None and (
-                step % every == 0 or step == steps or out_of_time or solved
-            ):
+            last = step == steps or out_of_time or solved
+            if evaluate is not None and (step % every == 0 or last):
                 history.scores.append((step, _evaluated(model, evaluate)))
             if (solved or out_of_time) and step < steps:
                 history.ended = "solved" if solved else "budget used up"
