@@ -19,6 +19,7 @@ from utils.figures.canvas import (
     show,
     to_array,
 )
+from utils.layers.weights import Weights
 from utils.fonts import readable, widest
 
 
@@ -32,10 +33,11 @@ def plot_attention(
 ) -> None:
     """Heatmap of one attention map (M, N), with words on both axes.
 
+    ``weights`` may also be the ``Weights`` of a translation, if there is but one map in them.
     ``keys`` are the queries if not given.  Small maps carry their numbers.  With ``mask`` (True =
     may look) the forbidden cells are hatched.
     """
-    weights, keys = to_array(weights), queries if keys is None else keys
+    weights, keys = _maps(weights, 2), queries if keys is None else keys
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(
             f"weights must have shape ({len(queries)} queries, {len(keys)} keys), "
@@ -56,7 +58,7 @@ def plot_heads(
 
     ``mask`` (True = may look) is boolean and broadcasts to (H, M, N).
     """
-    weights = to_array(weights)
+    weights = _maps(weights, 3)
     keys = queries if keys is None else keys
     if weights.ndim != 3 or weights.shape[1:] != (len(queries), len(keys)):
         raise ValueError(
@@ -257,6 +259,16 @@ def _write_words(ax, queries, keys, size, flat):
     ax.set_yticks(np.arange(len(queries)) + 0.5, readable(queries), fontsize=size)
     ax.tick_params(axis="x", rotation=0 if flat else 90, length=0)
     ax.tick_params(axis="y", rotation=0, length=0)
+
+
+def _maps(weights, axes: int) -> np.ndarray:
+    """An array; of ``Weights`` the one block, without the axes of one example, one layer."""
+    if not isinstance(weights, Weights):
+        return to_array(weights)
+    weights = to_array(weights.only())
+    while weights.ndim > axes and len(weights) == 1:
+        weights = weights[0]
+    return weights
 
 
 def _full_mask(mask, shape):
