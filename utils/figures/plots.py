@@ -19,8 +19,8 @@ from utils.figures.canvas import (
     show,
     to_array,
 )
-from utils.layers.weights import Weights
 from utils.fonts import readable, widest
+from utils.layers.weights import Weights
 
 
 def plot_attention(

@@ -44,6 +44,7 @@ def train(
     steps: int,
     lr: float = 3e-3,
     warmup: int = 50,
+    decay: bool = True,
     clip: float = 1.0,
     weight_decay: float = 0.0,
     budget: float | None = None,
@@ -55,10 +56,10 @@ def train(
 ) -> History:
     """Train ``model`` in place for ``steps`` steps of Adam and return what happened.
 
-    The learning rate rises over ``warmup`` steps to ``lr`` and falls to zero along a cosine.
-    ``budget`` stops after that many CPU seconds, ``stop_below`` once the mean of the last 20 losses
-    is less.  ``evaluate(model)`` is called ``every`` so many
-    steps and at the end; its times are not counted.  The model is left in evaluation mode.
+    The learning rate rises over ``warmup`` steps to ``lr`` and, with ``decay``, falls to zero along
+    a cosine.  ``budget`` stops after that many CPU seconds, ``stop_below`` once the mean of the
+    last 20 losses is less.  ``evaluate(model)`` is called ``every`` so many steps and at the end;
+    its times are not counted.  The model is left in evaluation mode.
     """
     if steps < 1 or lr <= 0:
         raise ValueError(f"steps and lr must be positive, got steps = {steps}, lr = {lr}")
@@ -69,7 +70,7 @@ def train(
         weight_decay=weight_decay,
         fused=all(p.device.type in ("cpu", "cuda") for p in model.parameters()),  # far quicker
     )
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_schedule(steps, warmup))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_schedule(steps, warmup, decay))
     history, bar = History(), None
     model.train()
     stream = iter(batches)
@@ -115,11 +116,13 @@ def train(
     return history
 
 
-def rate_schedule(steps: int, warmup: int) -> Callable[[int], float]:
+def rate_schedule(steps: int, warmup: int, decay: bool = True) -> Callable[[int], float]:
     """The factor on the learning rate in each step: a short rise, then a cosine down to zero."""
 
     def factor(step: int) -> float:
         rise = min(1.0, (step + 1) / max(1, warmup))
+        if not decay:
+            return rise
         return rise * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
 
     return factor
