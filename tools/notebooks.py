@@ -8,6 +8,9 @@ import os
 import re
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -15,6 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from tools.minutes import run_seconds
 from tools.project import ROOT, notebook_paths
 from tools.stamp import stamp_notebook
 
@@ -85,12 +89,19 @@ def main(arguments: list[str]) -> int:
     chosen = arguments[0] if arguments else ""
     paths = notebook_paths(chosen)
     if not paths:
-        print(f"no notebook begins with {chosen!r} in {ROOT / 'notebooks'}", file=sys.stderr)
+        print(f"no notebook has the number {chosen!r} in {ROOT / 'notebooks'}", file=sys.stderr)
         return 1
+    with nobodys_progress():
+        return max(run(path) for path in paths)
+
+
+@contextmanager
+def nobodys_progress() -> Iterator[None]:
+    """Run with one thread and an empty progress file, so that outputs are nobody's own."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["COURSE_PROGRESS"] = os.path.join(folder, "progress.json")  # nobody's own
-        return max(run(path) for path in paths)
+        os.environ["COURSE_PROGRESS"] = os.path.join(folder, "progress.json")
+        yield
 
 
 def run(path: Path) -> int:
@@ -100,12 +111,16 @@ def run(path: Path) -> int:
     print(f"running {path.name}", flush=True)
     notebook = nbformat.read(path, as_version=4)
     stamp_notebook(notebook, path.name)
+    began = time.monotonic()
     try:
         execute(notebook, str(path.parent))
     except CellExecutionError as error:
         print(error, file=sys.stderr)
         print(f"{path.name} failed and was left as it was.", file=sys.stderr)
         return 1
+    took, said = time.monotonic() - began, run_seconds(notebook)
+    if said is not None and took > said:
+        print(f"  it ran for {took:.0f} seconds here; its title cell says {said}")
     normalise(notebook)
     nbformat.write(notebook, path)
     for sentence in complaints(notebook, path.name):

@@ -1,9 +1,12 @@
 """What every tool needs to know: where the course stands, its address, its notebooks."""
 
+import re
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# 03_self_attention, 03b_in_depth, A1_errata; sorted by name they stand in the course's order.
+NAME = re.compile(r"(\d\d[a-z]?|A\d)_[a-z0-9_]+\.ipynb")
 
 
 def _project() -> dict:
@@ -19,6 +22,11 @@ def version() -> str:
     return _project()["version"]
 
 
+def number(name: str) -> str:
+    """What a notebook is called for short: ``03``, ``03b`` or ``A1``."""
+    return name.split("_")[0]
+
+
 def notebook_paths(chosen: str = "") -> list[Path]:
-    """The notebooks in order; ``chosen`` is the beginning of a name, such as ``03``."""
-    return sorted((ROOT / "notebooks").glob(f"{chosen}*.ipynb"))
+    """The notebooks in order, or the one whose number is ``chosen``, such as ``03b``."""
+    return sorted((ROOT / "notebooks").glob(f"{chosen or '*'}_*.ipynb"))

@@ -1,5 +1,7 @@
-"""The table of notebooks: the one place that says what each is about and how long it takes."""
+"""The table of notebooks, read off their title cells: what each is about and how long it takes."""
 
+import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,55 +9,47 @@ from pathlib import Path
 from utils.setup import ROOT, on_colab
 
 FOLDER = ROOT / "notebooks"
+NAME = re.compile(r"(\d\d[a-z]?|A\d)_[a-z0-9_]+\.ipynb")  # not a student's 03_name-Copy1.ipynb
+TITLE = re.compile(r"# (\w+) · (.+)")
+MINUTES = re.compile(r"\*\*Time\*\* (\d+) minutes")
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """One row of the table.  A notebook is ready when its file is there."""
+    """One row of the table."""
 
-    number: str
+    name: str  # of its file
+    number: str  # 03, 03b, A1
     title: str
-    minutes: int
-
-    @property
-    def path(self) -> Path | None:
-        return next(FOLDER.glob(f"{self.number}_*.ipynb"), None)
+    minutes: str
 
 
-NOTEBOOKS = (
-    Notebook("00", "Start here", 10),
-    Notebook("01", "What recurrent networks find hard", 60),
-    Notebook("02", "Sequence to sequence, and the first attention", 75),
-    Notebook("03", "Queries, keys and values: self-attention from scratch", 75),
-    Notebook("04", "Many heads", 60),
-    Notebook("05", "Where am I? Positional encoding", 60),
-    Notebook("06", "Who may look at whom: masks", 70),
-    Notebook("07", "The whole Transformer", 90),
-    Notebook("08", "Images as words: the Vision Transformer", 75),
-    Notebook("09", "Describing pictures", 75),
-)
+def notebooks(folder: Path = FOLDER) -> list[Notebook]:
+    """The notebooks of ``folder`` in the course's order, which is that of their names."""
+    found = []
+    for path in sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name)):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        first = "".join(cells[0]["source"])
+        title, minutes = TITLE.match(first), MINUTES.search(first)
+        if title and minutes:  # a title cell that somebody is just rewriting does no harm here
+            found.append(Notebook(path.name, *title.groups(), minutes[1]))
+    return found
 
 
 class Contents:
     """The table, as a notebook shows it: with links, or as plain text."""
 
     def __repr__(self) -> str:
-        rows = [("", "notebook", "minutes", "")]
-        rows += [(n.number, n.title, str(n.minutes), _status(n)) for n in NOTEBOOKS]
-        width = max(len(title) for _, title, _, _ in rows)
-        lines = (f"{a:2}  {b:{width}}  {c:>7}  {d}".rstrip() for a, b, c, d in rows)
-        return "\n".join(lines)
+        rows = [("", "notebook", "minutes")]
+        rows += [(n.number, n.title, n.minutes) for n in notebooks()]
+        width = max(len(title) for _, title, _ in rows)
+        return "\n".join(f"{a:3}  {b:{width}}  {c:>7}".rstrip() for a, b, c in rows)
 
     def _repr_markdown_(self) -> str:
-        lines = ["| | notebook | minutes | |", "|---|---|---:|---|"]
-        for n in NOTEBOOKS:
-            title = f"[{n.title}]({_link(n.path.name)})" if n.path else n.title
-            lines.append(f"| {n.number} | {title} | {n.minutes} | {_status(n)} |")
+        lines = ["| | notebook | minutes |", "|---|---|---:|"]
+        for n in notebooks():
+            lines.append(f"| {n.number} | [{n.title}]({_link(n.name)}) | {n.minutes} |")
         return "\n".join(lines)
-
-
-def _status(notebook: Notebook) -> str:
-    return "ready" if notebook.path else "coming"
 
 
 def _link(name: str) -> str:
