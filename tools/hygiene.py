@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from nbformat import NotebookNode
 from nbval.plugin import get_sanitize_patterns
 
-from tools import edition, minutes, our_version
+from tools import edition, minutes
 from tools.coverage import ITEM, all_items
-from tools.minutes import code_lines
+from tools.minutes import code_cells, code_lines
 from tools.notebooks import CELL_METADATA, METADATA, WIDGET_VIEW
-from tools.project import NAME, ROOT, number
+from tools.project import ROOT, number
 from tools.stamp import badge, setup_cell
 
 MOST_BYTES = 1_000_000
@@ -26,7 +26,7 @@ MOST_WORDS = 140
 ID = re.compile(r"[CXQGP](\d\d)-\d+|E-\d+")
 NOT_PROSE = re.compile(r"```.*?```|\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|<[^>]*>", re.DOTALL)
 WORDS = {"setup", "nbval-ignore-output", "slide-check", "exercise", "question", "check", "extra"}
-WORDS |= {"lecture", our_version.TAG}
+WORDS |= {"lecture", "our-version"}
 
 FAULTS_IN_TEXT = {
     "a memory address": re.compile(r"\b0x[0-9a-f]{6,}"),
@@ -52,11 +52,6 @@ def complaints(notebook: NotebookNode, name: str) -> list[str]:
     return found
 
 
-def _code(notebook: NotebookNode) -> list[tuple[int, NotebookNode]]:
-    """The code cells with their place in the notebook, counted from 1."""
-    return [(i, c) for i, c in enumerate(notebook.cells, start=1) if c.cell_type == "code"]
-
-
 def _texts(output: NotebookNode) -> list[str]:
     """Everything in an output that is text."""
     if output.output_type == "stream":
@@ -74,22 +69,20 @@ def _compared(text: str) -> str:
 
 def _opening(notebook: NotebookNode, name: str) -> Iterator[str]:
     first, second = notebook.cells[0], notebook.cells[1]
-    if not NAME.fullmatch(name):
-        yield f"a notebook is called 03_name, 03b_name or A1_name.ipynb, not {name}"
     if not first.source.startswith(f"# {number(name)} · "):
         yield f"cell 1 must begin with the title `# {number(name)} · ...`"
     if badge(name) not in first.source:
         yield "cell 1 lacks the Colab badge of this address: run `make stamp`"
     if second.source != setup_cell() or second.metadata.get("tags") != ["setup"]:
         yield "cell 2 is not the common set-up cell: run `make stamp`"
-    for place, cell in _code(notebook):
+    for place, cell in code_cells(notebook):
         if place != 2 and "setup" in cell.metadata.get("tags", []):
             yield f"cell {place} is a second set-up cell"
 
 
 def _counts(notebook: NotebookNode, name: str) -> Iterator[str]:
     """nbval compares nothing in a cell without a count, so a stripped notebook would pass."""
-    for wanted, (place, cell) in enumerate(_code(notebook), start=1):
+    for wanted, (place, cell) in enumerate(code_cells(notebook), start=1):
         if cell.execution_count != wanted:
             yield f"cell {place} has count {cell.execution_count}, not {wanted}: `make notebooks`"
             return
@@ -104,8 +97,8 @@ def _cells(notebook: NotebookNode, name: str) -> Iterator[str]:
             yield f"cell {place} carries the metadata {sorted(traces)}"
         if cell.cell_type == "markdown" and (words := _words(cell.source)) > MOST_WORDS:
             yield f"cell {place} has {words} words, more than {MOST_WORDS}"
-    for place, cell in _code(notebook):
-        if (lines := code_lines([cell])) > MOST_CODE_LINES:
+    for place, cell in code_cells(notebook):
+        if (lines := code_lines(cell)) > MOST_CODE_LINES:
             yield f"cell {place} has {lines} lines of code, more than {MOST_CODE_LINES}"
         try:
             ast.parse(cell.source)
@@ -154,7 +147,7 @@ def _outputs(notebook: NotebookNode, name: str) -> Iterator[str]:
 
 
 def _figures(notebook: NotebookNode, name: str) -> Iterator[str]:
-    for place, cell in _code(notebook):
+    for place, cell in code_cells(notebook):
         for output in cell.outputs:
             data = output.get("data", {})
             if "image/svg+xml" in data or "image/jpeg" in data:
@@ -169,7 +162,7 @@ def _figures(notebook: NotebookNode, name: str) -> Iterator[str]:
 
 def _ignored(notebook: NotebookNode, name: str) -> Iterator[str]:
     """An output that is not compared must be followed by a cell that asserts what must hold."""
-    cells = _code(notebook)
+    cells = code_cells(notebook)
     for (place, cell), (_, following) in zip(cells, [*cells[1:], (0, None)]):
         if "nbval-ignore-output" not in cell.metadata.get("tags", []):
             continue

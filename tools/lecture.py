@@ -1,7 +1,7 @@
-"""Write the cells tagged `lecture` as a notebook of their own, and run it.  `make lecture NB=03`.
+"""Run the cells tagged `lecture` as a notebook of their own, in lecture/.  `make lecture NB=03`.
 
-It goes to lecture/, which git ignores: set-up cell and tagged cells, with fresh outputs.  A path
-that needs what no tagged cell makes is not written, and the sentence says which cell to tag.
+It holds the set-up cell and the tagged cells, with fresh outputs; git ignores it.  A path that
+needs what no tagged cell makes is not written, and the sentence says which cell to tag.
 """
 
 import re
@@ -13,53 +13,37 @@ import nbformat
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.minutes import lecture_cells, speaking
-from tools.notebooks import execute, nobodys_progress, normalise
+from tools.minutes import code_cells, speaking, tagged
+from tools.notebooks import execute, normalise
 from tools.project import ROOT, notebook_paths
 
 
-def path_through(notebook: NotebookNode) -> NotebookNode:
-    """The set-up cell and the tagged cells of ``notebook``, in their order."""
-    wanted = {"setup", "lecture"}
-    cells = [cell for cell in notebook.cells if wanted & set(cell.metadata.get("tags", []))]
-    return nbformat.v4.new_notebook(cells=nbformat.from_dict(cells))
-
-
 def write(source: Path, folder: Path) -> str:
-    """Run the lecture path of the notebook ``source`` and store it in ``folder``.
-
-    Returns the sentence to print; a path that does not run raises a ValueError.
-    """
-    notebook = nbformat.read(source, as_version=4)
-    if not lecture_cells(notebook):
+    """Store the lecture path of ``source`` in ``folder``; a ValueError says why it does not run."""
+    whole = nbformat.read(source, as_version=4)
+    if not any(tagged(cell, "lecture") for cell in whole.cells):
         raise ValueError(f"{source.name} has no cell tagged `lecture`")
-    lecture = path_through(notebook)
+    cells = [cell for cell in whole.cells if tagged(cell, "setup") or tagged(cell, "lecture")]
+    lecture = nbformat.v4.new_notebook()
+    lecture.cells = cells  # the same ones, so that an error is found in the whole notebook
     folder.mkdir(exist_ok=True)
     try:
         execute(lecture, str(folder))
     except CellExecutionError as error:
-        raise ValueError(_why(notebook, lecture, source.name, error)) from None
-    minutes = speaking(lecture)
+        raise ValueError(f"{source.name}: {_why(whole, error)}") from None
     normalise(lecture)
     nbformat.write(lecture, folder / source.name)
-    return f"{folder.name}/{source.name}: {len(lecture.cells)} cells, {minutes} minutes"
+    return f"{folder.name}/{source.name}: {len(cells)} cells, {speaking(lecture)} minutes"
 
 
-def _why(whole: NotebookNode, lecture: NotebookNode, name: str, error: CellExecutionError) -> str:
-    """The cell at which a path breaks off, counted in the whole notebook, and what it lacks."""
-    ids = [cell.id for cell in whole.cells]
-    ran = [cell for cell in lecture.cells if cell.cell_type == "code"]
-    failed = next(c for c in ran if any(o.output_type == "error" for o in c.outputs))
-    place = ids.index(failed.id) + 1
-    sentence = f"the lecture path of {name} stops at cell {place}: {error.ename}: {error.evalue}"
+def _why(whole: NotebookNode, error: CellExecutionError) -> str:
+    """At which cell of the whole notebook its lecture path stops, and which cell it lacks."""
+    code = code_cells(whole)
+    place = next(i for i, c in code if any(o.output_type == "error" for o in c.outputs))
+    sentence = f"the lecture path stops at cell {place}: {error.ename}: {error.evalue}"
     if lacking := re.search(r"name '(\w+)' is not defined", error.evalue):
-        makers = [
-            i
-            for i, cell in enumerate(whole.cells[: place - 1], start=1)
-            if cell.cell_type == "code" and _assigns(cell.source, lacking[1])
-        ]
-        if makers:
-            sentence += f"; cell {makers[-1]} makes it: tag that cell `lecture`"
+        makers = [i for i, c in code if i < place and _assigns(c.source, lacking[1])]
+        sentence += "".join(f"; cell {i} makes it: tag it `lecture`" for i in makers[-1:])
     return sentence
 
 
@@ -69,17 +53,13 @@ def _assigns(source: str, name: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    paths = notebook_paths(arguments[0]) if arguments else []
-    if not paths:
-        print("say which notebook: `make lecture NB=03`", file=sys.stderr)
+    try:
+        paths = notebook_paths(arguments[0]) if arguments else []
+        print(write(paths[0], ROOT / "lecture") if paths else "say which: `make lecture NB=03`")
+        return 0 if paths else 1
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 1
-    with nobodys_progress():
-        try:
-            print(write(paths[0], ROOT / "lecture"))
-        except ValueError as error:
-            print(error, file=sys.stderr)
-            return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -12,46 +12,44 @@ import re
 
 from nbformat import NotebookNode
 
-from tools.project import number
-
 TIME = re.compile(r"\*\*Time\*\* (\d+) minutes")
 RUN_ALL = re.compile(r"\*Run All\* takes (?:about|under) (\d+) (second|minute)s?\b")
 ASKS = re.compile(r'\b(?:check|question|predict)\(\s*"([XQGP]\d\d-\d+)"')
-LECTURE = range(40, 46)
+FURTHER = re.compile(r"^#+ .*Further", re.MULTILINE)
 
 
-def tags(cell: NotebookNode) -> list[str]:
-    return cell.metadata.get("tags", [])
+def tagged(cell: NotebookNode, tag: str) -> bool:
+    return tag in cell.metadata.get("tags", [])
 
 
-def hidden(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+def code_cells(notebook: NotebookNode) -> list[tuple[int, NotebookNode]]:
+    """The code cells with their place in the notebook, counted from 1; the set-up cell first."""
+    return [(i, c) for i, c in enumerate(notebook.cells, start=1) if c.cell_type == "code"]
 
 
 def core(notebook: NotebookNode) -> list[NotebookNode]:
     """The cells that one sitting holds: not folded, and before the part *Further*."""
-    cells = []
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown" and re.search(r"^#+ .*Further", cell.source, re.MULTILINE):
-            break
-        if not hidden(cell):
-            cells.append(cell)
-    return cells
+    text = ((i, c.source) for i, c in enumerate(notebook.cells) if c.cell_type == "markdown")
+    cells = notebook.cells[: next((i for i, source in text if FURTHER.search(source)), None)]
+    return [c for c in cells if not c.metadata.get("jupyter", {}).get("source_hidden")]
 
 
-def words(cells: list[NotebookNode]) -> int:
-    return sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+def asked(cell: NotebookNode) -> list[str]:
+    """The exercises (X), questions (Q, G) and predictions (P) that a cell poses."""
+    return ASKS.findall(cell.source) if cell.cell_type == "code" else []
 
 
-def code_lines(cells: list[NotebookNode]) -> int:
+def code_lines(cell: NotebookNode) -> int:
     """Lines with code on them: neither empty nor only a comment."""
-    lines = [line for c in cells if c.cell_type == "code" for line in c.source.splitlines()]
-    return sum(bool(line.split("#")[0].strip()) for line in lines)
+    return sum(bool(line.split("#")[0].strip()) for line in cell.source.splitlines())
 
 
-def asked(cells: list[NotebookNode]) -> set[str]:
-    """The ids of the exercises (X), questions (Q, G) and predictions (P) in ``cells``."""
-    return {key for c in cells if c.cell_type == "code" for key in ASKS.findall(c.source)}
+def counts(cells: list[NotebookNode]) -> tuple[int, int, int, int]:
+    """Words, lines of code, exercises and questions."""
+    words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+    lines = sum(code_lines(cell) for cell in cells if cell.cell_type == "code")
+    kinds = [key[0] for key in {key for cell in cells for key in asked(cell)}]
+    return words, lines, kinds.count("X"), len(kinds) - kinds.count("X")
 
 
 def run_seconds(notebook: NotebookNode) -> int | None:
@@ -61,40 +59,26 @@ def run_seconds(notebook: NotebookNode) -> int | None:
 
 
 def reading(notebook: NotebookNode) -> int:
-    """Minutes for a reader alone, rounded to 5."""
-    cells = core(notebook)
-    exercises = sum(key[0] == "X" for key in asked(cells))
-    questions = len(asked(cells)) - exercises
-    total = words(cells) / 130 + code_lines(cells) / 15 + 6 * exercises + 1.5 * questions
+    """Minutes for a reader alone."""
+    words, lines, exercises, questions = counts(core(notebook))
+    total = words / 130 + lines / 15 + 6 * exercises + 1.5 * questions
     return max(5, 5 * round((total + (run_seconds(notebook) or 0) / 60) / 5))
 
 
-def lecture_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if "lecture" in tags(cell)]
-
-
 def speaking(notebook: NotebookNode) -> int:
-    """Minutes for a lecturer who shows the cells tagged `lecture`."""
-    cells = lecture_cells(notebook)
-    pictures = sum("image/png" in o.get("data", {}) for c in cells for o in c.get("outputs", []))
-    questions = sum(key[0] != "X" for key in asked(cells))
-    return round(words(cells) / 100 + code_lines(cells) / 8 + pictures + 2 * questions)
-
-
-def stamp_minutes(notebook: NotebookNode) -> None:
-    """Write the minutes into the title cell, where it names some."""
-    first = notebook.cells[0]
-    first.source = TIME.sub(f"**Time** {reading(notebook)} minutes", first.source)
+    """Minutes for a lecturer; 0 where no cell is tagged `lecture`."""
+    cells = [cell for cell in notebook.cells if tagged(cell, "lecture")]
+    words, lines, _, questions = counts(cells)
+    figures = sum("image/png" in o.get("data", {}) for c in cells for o in c.get("outputs", []))
+    return round(words / 100 + lines / 8 + figures + 2 * questions)
 
 
 def complaints(notebook: NotebookNode, name: str) -> list[str]:
-    found = []
-    time = TIME.search(notebook.cells[0].source)
-    if time is None or run_seconds(notebook) is None:
-        wanted = "`**Time** 60 minutes. *Run All* takes about 40 seconds`"
-        found.append(f"cell 1 does not say how long {number(name)} takes, as in {wanted}")
-    elif int(time[1]) != (minutes := reading(notebook)):
-        found.append(f"cell 1 says {time[1]} minutes, the formula {minutes}: run `make stamp`")
-    if lecture_cells(notebook) and (minutes := speaking(notebook)) not in LECTURE:
-        found.append(f"the cells tagged `lecture` take {minutes} minutes, not 40 to 45")
-    return found
+    stated, minutes = TIME.search(notebook.cells[0].source), reading(notebook)
+    if stated is None or run_seconds(notebook) is None:
+        return ["cell 1 lacks `**Time** 60 minutes. *Run All* takes about 40 seconds`"]
+    if int(stated[1]) != minutes:
+        return [f"cell 1 says {stated[1]} minutes, the formula {minutes}: run `make stamp`"]
+    if any(tagged(c, "lecture") for c in notebook.cells) and not 40 <= speaking(notebook) <= 45:
+        return [f"the cells tagged `lecture` take {speaking(notebook)} minutes, not 40 to 45"]
+    return []

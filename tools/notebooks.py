@@ -9,8 +9,6 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -38,15 +36,18 @@ PROGRESS_BAR = re.compile(r"\d+%\|.*\| \d+/\d+ \[")  # as tqdm writes it
 
 
 def execute(notebook: NotebookNode, folder: str, timeout: int = 600) -> None:
-    """Run all cells in ``folder``; the outputs are put into ``notebook``."""
-    NotebookClient(
+    """Run all cells in ``folder``, as nobody has; the outputs are put into ``notebook``."""
+    client = NotebookClient(
         notebook,
         timeout=timeout,
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
         resources={"metadata": {"path": folder}},
-    ).execute()
+    )
+    with tempfile.TemporaryDirectory() as empty:
+        progress = {"COURSE_PROGRESS": os.path.join(empty, "progress.json")}
+        client.execute(env={"OMP_NUM_THREADS": "1"} | os.environ | progress)
 
 
 def normalise(notebook: NotebookNode) -> None:
@@ -91,17 +92,7 @@ def main(arguments: list[str]) -> int:
     if not paths:
         print(f"no notebook has the number {chosen!r} in {ROOT / 'notebooks'}", file=sys.stderr)
         return 1
-    with nobodys_progress():
-        return max(run(path) for path in paths)
-
-
-@contextmanager
-def nobodys_progress() -> Iterator[None]:
-    """Run with one thread and an empty progress file, so that outputs are nobody's own."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["COURSE_PROGRESS"] = os.path.join(folder, "progress.json")
-        yield
+    return max(run(path) for path in paths)
 
 
 def run(path: Path) -> int:
@@ -118,9 +109,8 @@ def run(path: Path) -> int:
         print(error, file=sys.stderr)
         print(f"{path.name} failed and was left as it was.", file=sys.stderr)
         return 1
-    took, said = time.monotonic() - began, run_seconds(notebook)
-    if said is not None and took > said:
-        print(f"  it ran for {took:.0f} seconds here; its title cell says {said}")
+    if (took := time.monotonic() - began) > (run_seconds(notebook) or took):
+        print(f"  it ran for {took:.0f} seconds here, longer than its title cell says")
     normalise(notebook)
     nbformat.write(notebook, path)
     for sentence in complaints(notebook, path.name):

@@ -1,12 +1,9 @@
 """What every tool needs to know: where the course stands, its address, its notebooks."""
 
-import re
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# 03_self_attention, 03b_in_depth, A1_errata; sorted by name they stand in the course's order.
-NAME = re.compile(r"(\d\d[a-z]?|A\d)_[a-z0-9_]+\.ipynb")
 
 
 def _project() -> dict:

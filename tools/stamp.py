@@ -10,7 +10,7 @@ import re
 import nbformat
 
 from tools import library_map
-from tools.minutes import stamp_minutes
+from tools.minutes import TIME, reading
 from tools.project import ROOT, address, notebook_paths, version
 
 SETUP_CELL = """\
@@ -84,7 +84,7 @@ def stamp_notebook(notebook: nbformat.NotebookNode, name: str) -> None:
     cell.metadata.update(
         {"tags": ["setup"], "cellView": "form", "jupyter": {"source_hidden": True}}
     )
-    stamp_minutes(notebook)
+    first.source = TIME.sub(f"**Time** {reading(notebook)} minutes", first.source)
 
 
 def stamp_readme(text: str) -> str:

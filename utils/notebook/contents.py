@@ -3,52 +3,36 @@
 import json
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 from utils.setup import ROOT, on_colab
 
 FOLDER = ROOT / "notebooks"
 NAME = re.compile(r"(\d\d[a-z]?|A\d)_[a-z0-9_]+\.ipynb")  # not a student's 03_name-Copy1.ipynb
-TITLE = re.compile(r"# (\w+) · (.+)")
-MINUTES = re.compile(r"\*\*Time\*\* (\d+) minutes")
+TITLE = re.compile(r"# (\w+) · (.+?)\n.*\*\*Time\*\* (\d+) minutes", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Notebook:
-    """One row of the table."""
-
-    name: str  # of its file
-    number: str  # 03, 03b, A1
-    title: str
-    minutes: str
-
-
-def notebooks(folder: Path = FOLDER) -> list[Notebook]:
-    """The notebooks of ``folder`` in the course's order, which is that of their names."""
-    found = []
+def notebooks(folder: Path = FOLDER) -> list[tuple[str, str, str, str]]:
+    """Number, title, minutes and file name of each notebook, in the order of their names."""
+    rows = []
     for path in sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name)):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        first = "".join(cells[0]["source"])
-        title, minutes = TITLE.match(first), MINUTES.search(first)
-        if title and minutes:  # a title cell that somebody is just rewriting does no harm here
-            found.append(Notebook(path.name, *title.groups(), minutes[1]))
-    return found
+        if match := TITLE.match("".join(cells[0]["source"])):  # else somebody is rewriting it
+            rows.append((*match.groups(), path.name))
+    return rows
 
 
 class Contents:
     """The table, as a notebook shows it: with links, or as plain text."""
 
     def __repr__(self) -> str:
-        rows = [("", "notebook", "minutes")]
-        rows += [(n.number, n.title, n.minutes) for n in notebooks()]
-        width = max(len(title) for _, title, _ in rows)
-        return "\n".join(f"{a:3}  {b:{width}}  {c:>7}".rstrip() for a, b, c in rows)
+        rows = [("", "notebook", "minutes", ""), *notebooks()]
+        width = max(len(title) for _, title, _, _ in rows)
+        return "\n".join(f"{a:3}  {b:{width}}  {c:>7}" for a, b, c, _ in rows)
 
     def _repr_markdown_(self) -> str:
         lines = ["| | notebook | minutes |", "|---|---|---:|"]
-        for n in notebooks():
-            lines.append(f"| {n.number} | [{n.title}]({_link(n.name)}) | {n.minutes} |")
+        lines += [f"| {a} | [{b}]({_link(name)}) | {c} |" for a, b, c, name in notebooks()]
         return "\n".join(lines)
 
 
