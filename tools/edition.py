@@ -26,9 +26,9 @@ IMPORT_LINES = {"01": 13, "02": 18, "03": 13, "04": 13, "05": 12, "06": 13, "07"
 IMPORT_LINES |= {"09": 18}
 
 # The five lectures, as a slide check names them: > **Slide check (Lin, *Add & Norm*).** ...
-DECKS = ("Lin", "Li, Adeli & Durante", "Lee", "Safayani", "Kim")
+DECKS = ("Lin", "Lecture 7", "Lee", "Safayani", "Kim")
 BOX = re.compile(r"^(?:> ?)?\*\*Slide check\b.*", re.MULTILINE)
-_SOURCE = rf"(?:{'|'.join(DECKS)}), \*[^*]+\*"
+_SOURCE = rf"(?:{'|'.join(DECKS)}), \*[^*]+\*(?: and \*[^*]+\*)*"
 NAMED_BOX = re.compile(rf"\*\*Slide check \({_SOURCE}(?:; {_SOURCE})*\)")
 
 
