@@ -26,9 +26,11 @@ IMPORT_LINES = {"01": 13, "02": 18, "03": 13, "04": 13, "05": 12, "06": 13, "07"
 IMPORT_LINES |= {"09": 18}
 
 # The five lectures, as a slide check names them: > **Slide check (Lin, *Add & Norm*).** ...
-DECKS = ("Lin", "Li, Adeli & Durante", "Lee", "Safayani", "Kim")
+# Several decks or sections are joined by "and".  Lecture 7 is that of Li, Adeli & Durante.
+DECKS = ("Lin", "Lecture 7", "Li, Adeli & Durante", "Lee", "Safayani", "Kim")
 BOX = re.compile(r"^(?:> ?)?\*\*Slide check\b.*", re.MULTILINE)
-_SOURCE = rf"(?:{'|'.join(DECKS)}), \*[^*]+\*"
+_DECK = f"(?:{'|'.join(DECKS)})"
+_SOURCE = rf"{_DECK}(?:,? and {_DECK}|, {_DECK})*, \*[^*]+\*(?:,? and \*[^*]+\*|, \*[^*]+\*)*"
 NAMED_BOX = re.compile(rf"\*\*Slide check \({_SOURCE}(?:; {_SOURCE})*\)")
 
 
