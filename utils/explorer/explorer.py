@@ -49,12 +49,11 @@ class AttentionExplorer(anywidget.AnyWidget):
                 the selection; each is a trait that a cell can read, set and observe
     """
 
-    _esm = page.LOADER
+    _esm = page.joined(*page.MODULES, "widget")
     _css = HERE / "explorer.css"
     _ipython_display_ = None  # ipywidgets 7 would show the bare widget: use our bundle everywhere
 
     meta = traitlets.Dict().tag(sync=True)
-    code = traitlets.Bytes().tag(sync=True)  # explorer.js, packed
     data = traitlets.Bytes().tag(sync=True)
     picture = traitlets.Bytes().tag(sync=True)
 
@@ -125,8 +124,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         chosen = self._checked(chosen)
         data, escaped = _encode(panels)
         meta = _describe(panels, self._own, grid, self._title, escaped)
-        code = page.packed_code()
-        super().__init__(meta=meta, code=code, data=data, picture=picture, **chosen)
+        super().__init__(meta=meta, data=data, picture=picture, **chosen)
 
     # --- the selection: checked here, so that a wrong number is an error and no blank picture ---
 
