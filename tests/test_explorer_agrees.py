@@ -5,7 +5,7 @@ import pytest
 
 from tests.explorerpage import hover_cell, sentence, settle, show, softmax
 from utils.explorer import AttentionExplorer
-from utils.explorer.selection import label
+from utils.explorer.snapshot import label
 from utils.explorer.still_views import _links
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,7 @@ def test_lines_that_are_hidden_are_counted_alike(page, tmp_path, weights, thresh
     explorer = AttentionExplorer(weights, ["a", "b"], view="lines", threshold=threshold)
     show(page, explorer, tmp_path)
     assert page.inner_text(".ax-note") == f"{words} hidden."
-    assert _links(explorer, explorer._panels[0], 20)[1] == f"{words} hidden"
+    assert _links(explorer.snapshot(), explorer._panels[0], 20)[1] == f"{words} hidden"
 
 
 def test_invisible_tokens_get_the_same_signs(page, tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from tests.explorerpage import hover_cell, sentence, settle, show, softmax
 from utils.explorer import AttentionExplorer, head_entropy
+from utils.layers import Weights
 
 pytestmark = pytest.mark.browser
 SOURCE, TARGET = ["the", "cat", "sat", "."], ["le", "chat", "assis", "."]
@@ -20,7 +21,7 @@ def page(page):
 
 def transformer(seed, **options):
     blocks = [softmax(2, 2, 4, 4, seed=seed + i) for i in range(3)]
-    explorer = AttentionExplorer.transformer(*blocks, SOURCE, TARGET, **options)
+    explorer = AttentionExplorer(Weights(*blocks), source=SOURCE, target=TARGET, **options)
     return explorer, blocks
 
 
@@ -64,8 +65,8 @@ def test_other_words_are_not_subtracted(page, tmp_path):
 def test_a_shorter_block_takes_over(page, tmp_path):
     short, long = ["a", "b", "c"], [f"w{i}" for i in range(12)]
     weights = [softmax(2, 2, 3, 3), softmax(2, 2, 12, 12), softmax(2, 2, 12, 3)]
-    explorer = AttentionExplorer.transformer(
-        *weights, short, long, block="decoder", token=10, key=11
+    explorer = AttentionExplorer(
+        Weights(*weights), source=short, target=long, block="decoder", token=10, key=11
     )
     show(page, explorer, tmp_path)
     assert "decoder, layer 0, head 0 w10 looks at w11" in sentence(page)

@@ -238,16 +238,6 @@ def test_equals_are_equal_to_page_and_words(page, tmp_path):
 # --- smaller things
 
 
-def test_a_state_saved_by_an_earlier_version_is_shown(page, tmp_path):
-    """It does not say how many large weights each layer has."""
-    weights = np.random.default_rng(0).dirichlet(np.full(5, 0.2), size=(3, 2, 5))
-    explorer = AttentionExplorer(weights, list("abcde"), layer=2, head=1, token=1, key=3)
-    for panel in explorer.meta["panels"]:
-        del panel["escaped"]
-    show(page, explorer, tmp_path)
-    assert f"b looks at d: {weights[2, 1, 1, 3]:.3f}" in sentence(page)
-
-
 def test_the_chosen_head_is_in_view_when_heads_are_sorted(page, tmp_path):
     weights = softmax(12, 12, 6, 6)
     weights[0, 0] = 1 / 6  # looks everywhere alike, so it comes last

@@ -57,8 +57,9 @@ def fragment(state: Mapping[str, Any]) -> str:
     name = f"attention-{uuid.uuid4().hex[:12]}"
     css = (HERE / "explorer.css").read_text(encoding="utf-8")
     model = MODEL.replace("STATE", script_json(plain))
+    code = joined(*MODULES)
     return (
-        f'<div id="{name}"></div><style>{css}</style><script type="module">{joined(*MODULES)}{model}'
+        f'<div id="{name}"></div><style>{css}</style><script type="module">{code}{model}'
         f'render({{ model, el: document.getElementById("{name}") }});</script>'
     )
 
