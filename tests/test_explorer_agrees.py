@@ -46,14 +46,6 @@ def test_invisible_tokens_get_the_same_signs(page, tmp_path):
     assert shown[:3] == ["·", "␣", "·x"]
 
 
-def test_the_tip_keeps_its_number_beside_long_tokens(page, tmp_path):
-    tokens = [f"{i}" + "Donaudampfschifffahrt" * 2 for i in range(3)]
-    show(page, AttentionExplorer(softmax(3, 3), tokens), tmp_path)
-    hover_cell(page, 1, 2)
-    tip, weight = (page.locator(at).bounding_box() for at in (".ax-tip", ".ax-tip b"))
-    assert weight["x"] + weight["width"] <= tip["x"] + tip["width"]
-
-
 def test_a_chip_chooses_in_the_picture_that_is_shown(page, tmp_path):
     """Also where the chosen block is another input's, with fewer words."""
     image, words = np.ones((4, 4)), ["a", "cat", "sits"]

@@ -1,7 +1,6 @@
 """What the explorer takes, and the sentence it answers with when it cannot."""
 
 import tracemalloc
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -60,7 +59,6 @@ def test_every_usual_form_of_weights(given, shape):
             r"hold NaN or infinity, first at .* \(0, 0, 0, 0\)",
         ),
         ([[-0.5, 1.5], [0.5, 0.5]], ["a", "b"], "negative number, -0.5 .* not the scores"),
-        ([[np.inf, 0.0], [0.5, 0.5]], ["a", "b"], "NaN or infinity"),
         ([[0.0, 0.0], [0.5, 0.5]], ["a", "b"], "pass the mask too"),
         ([1.0], ["a"], r"must have shape .* got \(1,\)"),
         (weights(2, 3, 4, 3, 3), TOKENS, "choose one example of the batch"),
@@ -85,15 +83,11 @@ def test_every_usual_form_of_weights(given, shape):
         (torch.tensor(GOOD) + 0j, TOKENS, "must be numbers .* got complex64"),
         ([["0.5", "0.5"], ["0.5", "0.5"]], ["a", "b"], r"must be numbers .* got \[\['0\.5'"),
         (np.array(GOOD, object), TOKENS, "must be numbers .* got object"),
-        ([[Decimal(1)]], ["a"], r"must be numbers .* got \[\[Decimal\('1'\)\]\]"),
-        ([[None]], ["a"], r"must be numbers .* got \[\[None\]\]"),
-        (np.array([["2020"]], "M8[Y]"), ["a"], "must be numbers .* got datetime64"),
         ({1.0}, ["a"], r"must be numbers .* got \{1\.0\}"),
         ((row for row in GOOD), TOKENS, "must be numbers .* got <generator"),
         (torch.empty(3, 3, device="meta"), TOKENS, "must be numbers .* meta"),
         (torch.eye(3).to_sparse(), TOKENS, "must be numbers .* Sparse"),
         ([weights(3, 3), weights(2, 2)], TOKENS, "rectangular .* same shape"),
-        ([[weights(3, 3)], [weights(3, 3)] * 2], TOKENS, "rectangular .* same shape"),
         ([[0.5, torch.tensor(0.5, requires_grad=True)], [0.5, 0.5]], ["a", "b"], "rectangular"),
         (GOOD, None, "must be a list of 3 tokens, got None"),
         (GOOD, dict.fromkeys(TOKENS), "must be a list of 3 tokens, got {'cat': None"),
@@ -306,19 +300,16 @@ def test_gold_as_pairs_or_as_matrix(rows, columns, gold, pairs):
     ("gold", "got"),
     [
         ([(0, 3)], r"the pair \(0, 3\)"),
-        ([(3, 0)], r"the pair \(3, 0\)"),
         ([(-1, 0)], r"the pair \(-1, 0\)"),
         ([[0, -1]], r"the pair \(0, -1\)"),
         ([(10**30, 0)], r"the pair \(1000"),
         ([(0.5, 1)], r"float64 of shape \(1, 2\)"),
         ([(True, False)], r"bool of shape \(1, 2\)"),
         (np.full((3, 3), 0.5), r"float64 of shape \(3, 3\)"),
-        (np.full((3, 3), np.nan), r"float64 of shape \(3, 3\)"),
         (np.eye(2), r"float64 of shape \(2, 2\)"),
         ((0, 1), r"int64 of shape \(2,\)"),
         (1, r"int64 of shape \(\)"),
         (np.eye(3) + 0j, "complex128"),
-        (np.array([[0, 1]], object), "object"),
         ([("0", "1")], r"\[\('0', '1'\)\]"),
         ([None], r"\[None\]"),
         ([(0, 1), (1,)], r"\[\(0, 1\), \(1,\)\]"),

@@ -11,15 +11,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from PIL import Image
 
-from tests.explorerpage import (
-    EVIL,
-    drawn_weights,
-    hover_cell,
-    sentence,
-    settle,
-    show,
-    softmax,
-)
+from tests.explorerpage import EVIL, drawn_weights, hover_cell, sentence, settle, show, softmax
 from tests.labdriver import ROOT
 from utils.explorer import AttentionExplorer, head_distance, head_entropy
 from utils.explorer.encode import END, deflate

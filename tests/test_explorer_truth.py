@@ -183,6 +183,8 @@ def test_a_shallow_block_says_which_layer_it_shows(page, tmp_path):
     page.keyboard.press("PageDown")
     settle(page)
     assert names.all_inner_texts() == ["deep", "shallow: layer 1, head 1"]
+    aloud = page.locator(".ax-map").nth(1).get_attribute("aria-label")
+    assert aloud.startswith("Heatmap of shallow, layer 1, head 1,")
     page.click(".ax-views label:has-text('All heads')")
     settle(page)  # a grid shows every head
     assert names.all_inner_texts() == ["deep", "deep", "shallow", "shallow: layer 1, head 1"]

@@ -113,8 +113,6 @@ def test_compare_with_another_model_or_input(explorer):
     other = AttentionExplorer(softmax(2, 3, 2, 2), ["hello", "you"])
     two = AttentionExplorer(explorer.weights, TOKENS, compare=other)
     assert two.meta["panels"][1]["queries"] == ["hello", "you"]
-    with pytest.raises(ValueError, match="name of its own"):
-        AttentionExplorer(explorer.weights, TOKENS, compare={"this": softmax(2, 3, 4, 4)})
 
 
 def test_only_what_stands_for_the_same_links_is_paired():

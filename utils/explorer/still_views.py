@@ -76,8 +76,7 @@ def heatmaps(shot: Snapshot) -> Sheet:
         left = 12 + queries
         upright = keys <= cell - 3
         wide = max(
-            left + cell * len(panel.keys) + 20,
-            ruler.wide(shot.heading(panel), 13, bold=True) + 24,
+            left + cell * len(panel.keys) + 20, ruler.wide(shot.heading(panel), 13, bold=True) + 24
         )
         layout.append((panel, cell, size, x, left, upright, 20 if upright else keys + 10))
         x += wide

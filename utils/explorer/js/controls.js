@@ -99,11 +99,7 @@ export function legend(app) {
     const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((h) => {
       const chip = make(
         "button",
-        {
-          type: "button",
-          className: "ax-chip",
-          onclick: () => app.set({ head: h, all_heads: false }),
-        },
+        { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) },
         make("i", { style: `background: ${HEAD_COLOURS[h % 12]}` }),
         `head ${h}`,
       );

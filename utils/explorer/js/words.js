@@ -53,12 +53,7 @@ export function speak(app) {
   } else if (k != null) {
     const [best, next] = strongest(panel, layer, heads, null, k);
     if (best.weight) {
-      parts.push(
-        word(panel.keys[k]),
-        " is looked at most by ",
-        word(panel.queries[best.q]),
-        ...value(best),
-      );
+      parts.push(word(panel.keys[k]), " is looked at most by ", word(panel.queries[best.q]), ...value(best));
     } else {
       // What rounds to 0 cannot be told from 0.
       parts.push("Nobody looks at ", word(panel.keys[k]), ` with ${limit(0.5 / panel.top)} or more`);
@@ -78,11 +73,7 @@ export function speak(app) {
     panel.name ? `${label(panel.name, 30)}, ` : ""
   }layer ${panel.at(state).layer}, ${all ? "all heads" : `head ${heads[0]}`}`;
   sentence.replaceChildren(
-    make(
-      "span",
-      { className: "ax-where" },
-      rolled ? `rollout up to layer ${panel.at(state).layer}` : where,
-    ),
+    make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${panel.at(state).layer}` : where),
     " ",
     ...parts,
   );
@@ -111,13 +102,9 @@ export function speak(app) {
   if (panel.gold.length && !all) {
     const rows = new Set(panel.gold.map(([a]) => a)), weight = (a, b) => panel.weight(layer, heads[0], a, b);
     // 2: looks nowhere.
-    const most = new Map(
-      [...rows].map((a) => [a, strongest(panel, layer, heads, a, null)[0].weight || 2]),
-    );
+    const most = new Map([...rows].map((a) => [a, strongest(panel, layer, heads, a, null)[0].weight || 2]));
     // Of equals each counts.
-    const right = new Set(
-      panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a),
-    ).size;
+    const right = new Set(panel.gold.filter(([a, b]) => weight(a, b) >= most.get(a)).map(([a]) => a)).size;
     const look = rows.size === 1 ? "query looks" : "queries look";
     notes.push(`In this head ${right} of ${rows.size} ${look} most at a gold key.`);
   }
