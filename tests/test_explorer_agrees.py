@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.explorerpage import hover_cell, sentence, settle, show, softmax
+from tests.explorerpage import sentence, settle, show, softmax
 from utils.explorer import AttentionExplorer
 from utils.explorer.snapshot import label
 from utils.explorer.still_views import _links
