@@ -73,7 +73,7 @@ def test_weights_that_break_the_mask_are_those_of_the_head():
 
 
 def test_gold_in_words():
-    """As in explorer.js: of equal weights each is the largest, and who looks nowhere is wrong."""
+    """As on the page: of equal weights each is the largest, and who looks nowhere is wrong."""
     weights = [[0.5, 0.5, 0], [0.3, 0.3004, 0.3996], [0, 0, 0], [0.2, 0.2, 0.6], [0, 1, 0]]
     mask = np.ones((5, 3), bool)
     mask[2] = False

@@ -18,9 +18,7 @@ const SHORTCUTS =
 export function layOut(app, text) {
   const title = make("div", { className: "ax-title", hidden: !text }, text || "");
   const bar = make("div", { className: "ax-bar" }), stage = make("div", { className: "ax-stage" });
-  const sentence = make("div", { className: "ax-sentence" });
-  sentence.setAttribute("role", "status");
-  sentence.setAttribute("aria-live", "polite");
+  const sentence = make("div", { className: "ax-sentence", role: "status", "aria-live": "polite" });
   const note = make("div", { className: "ax-note" });
   const tip = make("div", { className: "ax-tip", hidden: true });
   const table = make(
@@ -28,12 +26,7 @@ export function layOut(app, text) {
     { className: "ax-table" },
     make("summary", {}, "The weights as a table, and keyboard shortcuts"),
     make("p", {}, SHORTCUTS),
-    make("div", {
-      className: "ax-scroll",
-      tabIndex: 0,
-      role: "region",
-      "aria-label": "The weights as a table",
-    }),
+    make("div", { className: "ax-scroll", tabIndex: 0, role: "region", "aria-label": "The weights as a table" }),
   );
   app.root.append(title, bar, stage, sentence, note, table, tip);
   table.addEventListener("toggle", () => fillTable(app));
@@ -47,17 +40,15 @@ export function serve(app) {
   // The row and column of one panel that are meant: a number means the words of its own panel, and
   // no other's.
   const meant = (index, at) => {
-    return app.panels[index].tokens === app.panels[at.panel].tokens
-      ? { q: at.q, k: at.k }
-      : { q: null, k: null };
+    const same = app.panels[index].tokens === app.panels[at.panel].tokens;
+    return same ? { q: at.q, k: at.k } : { q: null, k: null };
   };
   app.chosen = (index) => meant(index, { panel: state.panel, q: state.token, k: state.key });
   app.mark = (index) => (app.hover ? meant(index, app.hover) : app.chosen(index)); // to highlight
   app.partner = (index) => { // whose weights are subtracted
     const { partner, compared } = app.panels[index];
-    return state.difference && state.view === "heatmap" && partner != null && !compared
-      ? app.panels[partner]
-      : null;
+    const asked = state.difference && state.view === "heatmap";
+    return asked && partner != null && !compared ? app.panels[partner] : null;
   };
   app.count = (index, drawn, all) => { app.counts[index] = [drawn, all]; };
   app.framed = (panel, ...nodes) => {

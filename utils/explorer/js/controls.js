@@ -14,16 +14,10 @@ export function makeControls(app) {
   const heads = Math.max(...app.panels.map((p) => p.H));
   const group = `ax${Math.random().toString(36).slice(2)}`;
   const views = Object.keys(NAMES).filter((view) => app.grid || (view !== "image" && view !== "words"));
-  const tabs = make("div", { className: "ax-views" });
-  tabs.setAttribute("role", "radiogroup");
-  tabs.setAttribute("aria-label", "View");
+  const tabs = make("div", { className: "ax-views", role: "radiogroup", "aria-label": "View" });
   for (const view of views) {
-    const radio = make("input", {
-      type: "radio",
-      name: group,
-      value: view,
-      onchange: () => app.set({ view }),
-    });
+    const onchange = () => app.set({ view });
+    const radio = make("input", { type: "radio", name: group, value: view, onchange });
     tabs.append(make("label", {}, radio, make("span", {}, NAMES[view])));
   }
   const pick = (name, text, count) => {
@@ -33,21 +27,11 @@ export function makeControls(app) {
   };
   const layerPick = pick("layer", "Layer", layers), headPick = pick("head", "Head", heads);
   const sortSelect = make("select", { onchange: () => app.set({ sort: sortSelect.value }) });
-  for (const [value, text] of [
-    ["layer", "layer"],
-    ["entropy", "entropy (sharp first)"],
-    ["distance", "distance (near first)"],
-  ]) {
-    sortSelect.append(make("option", { value }, text));
-  }
+  const sorts = { layer: "layer", entropy: "entropy (sharp first)", distance: "distance (near first)" };
+  for (const [value, text] of Object.entries(sorts)) sortSelect.append(make("option", { value }, text));
   const sortPick = make("label", { className: "ax-pick" }, "Sort by", sortSelect);
-  const slider = make("input", {
-    type: "range",
-    min: 0,
-    max: Math.max(0.5, state.threshold),
-    step: 0.005,
-    oninput: () => app.set({ threshold: Number(slider.value) }),
-  });
+  const slider = make("input", { type: "range", min: 0, max: Math.max(0.5, state.threshold), step: 0.005 });
+  slider.oninput = () => app.set({ threshold: Number(slider.value) });
   const shownAt = make("output");
   const thresholdPick = make("label", { className: "ax-pick" }, "Hide under", slider, shownAt);
   const box = (name, text) => {
@@ -55,15 +39,8 @@ export function makeControls(app) {
     return { input, node: make("label", { className: "ax-pick" }, input, text) };
   };
   const allHeads = box("all_heads", "All heads"), difference = box("difference", "Difference");
-  app.parts.bar.append(
-    tabs,
-    layerPick.node,
-    headPick.node,
-    sortPick,
-    thresholdPick,
-    allHeads.node,
-    difference.node,
-  );
+  app.parts.bar.append(tabs, layerPick.node, headPick.node, sortPick, thresholdPick);
+  app.parts.bar.append(allHeads.node, difference.node);
   app.comparable = app.panels.some((p) => p.partner != null);
 
   app.controls = () => {
@@ -96,14 +73,10 @@ export function legend(app) {
     return gold.length ? [make("div", { className: "ax-legend" }, ...gold)] : null;
   }
   if (state.view === "lines") {
-    const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((h) => {
-      const chip = make(
-        "button",
-        { type: "button", className: "ax-chip", onclick: () => app.set({ head: h, all_heads: false }) },
-        make("i", { style: `background: ${HEAD_COLOURS[h % 12]}` }),
-        `head ${h}`,
-      );
-      return chip;
+    const chips = [...Array(Math.max(...app.panels.map((p) => p.H))).keys()].map((head) => {
+      const onclick = () => app.set({ head, all_heads: false });
+      const dot = make("i", { style: `background: ${HEAD_COLOURS[head % 12]}` });
+      return make("button", { type: "button", className: "ax-chip", onclick }, dot, `head ${head}`);
     });
     const again = chips.length > 12 ? [make("span", {}, "(colours repeat after 12 heads)")] : [];
     return [make("div", { className: "ax-legend ax-chips" }, ...chips, ...again, ...gold)];

@@ -33,15 +33,8 @@ function overCell(app, index, at, place, canvas) {
 /** @param {App} app @param {HTMLElement} canvas */
 export function attachCells(app, canvas, panelOf, hit, place, moved, clicked) {
   const { state } = app;
-  const moves = {
-    ArrowLeft: [-1, 0],
-    ArrowRight: [1, 0],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-    Home: "Home",
-    End: "End",
-    Enter: "Enter",
-  };
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const moves = { ...arrows, Home: "Home", End: "End", Enter: "Enter" };
   canvas.addEventListener("pointermove", (event) => {
     const at = hit(event.offsetX, event.offsetY);
     if (at?.q !== app.hover?.q || at?.k !== app.hover?.k || app.hover?.panel !== panelOf()) {
@@ -114,6 +107,9 @@ export function attachTokens(app, list, index, side) {
   });
 }
 
+/** @type {Record<string, ["layer" | "head", number]>} */
+const TURNS = { PageUp: ["layer", -1], PageDown: ["layer", 1], "[": ["head", -1], "]": ["head", 1] };
+
 // The same keys in every view.
 /** @param {App} app */
 export function attachKeys(app) {
@@ -122,12 +118,7 @@ export function attachKeys(app) {
     if (!plainKey(event)) return;
     const paged = event.key.startsWith("Page") ? ", .ax-scroll" : "";
     const typing = matches(event, `select, input[type=range]${paged}`);
-    const turn = {
-      PageUp: ["layer", -1],
-      PageDown: ["layer", 1],
-      "[": ["head", -1],
-      "]": ["head", 1],
-    }[event.key];
+    const turn = TURNS[event.key];
     if (event.key === "Escape" && state.token == null && state.key == null) {
       const notebook = app.root.parentElement?.closest("[tabindex]");
       if (notebook) focusOn(notebook);

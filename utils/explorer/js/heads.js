@@ -8,9 +8,8 @@ import { unpack } from "./weights.js";
 /** @param {App} app @param {number} index @param {number} room */
 export function headGrid(app, index, room) {
   const panel = app.panels[index], { L, H, M, N } = panel;
-  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "grid of heads");
+  const role = { role: "application", "aria-roledescription": "grid of heads" };
+  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas", ...role });
   const sorted = app.state.sort !== "layer";
   const gap = L * H <= 16 ? 12 : 7;
   const left = sorted ? 2 : 28, above = sorted ? 4 : 22, below = sorted ? 12 : 0;
@@ -26,10 +25,8 @@ export function headGrid(app, index, room) {
   }
   const place = new Int32Array(L * H);
   order.forEach((head, i) => { place[head] = i; });
-  const corner = (i) => [
-    left + (i % columns) * (side + gap),
-    above + Math.floor(i / columns) * (side + gap + below),
-  ];
+  const across = (i) => left + (i % columns) * (side + gap);
+  const corner = (i) => [across(i), above + Math.floor(i / columns) * (side + gap + below)];
   const sheet = scratch(dots * H, dots * L);
   let painted = "", revealed = null;
 
@@ -91,12 +88,9 @@ export function headGrid(app, index, room) {
     pen.strokeStyle = c.accent;
     pen.lineWidth = 3;
     pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
-    canvas.setAttribute(
-      "aria-label",
-      `${L} layers by ${H} heads${
-        sorted ? `, sorted by ${s.sort}` : ""
-      }. Chosen: layer ${layer}, head ${head}. Arrow keys choose another.`,
-    );
+    const by = sorted ? `, sorted by ${s.sort}` : "", now = `layer ${layer}, head ${head}`;
+    const words = `${L} layers by ${H} heads${by}. Chosen: ${now}. Arrow keys choose another.`;
+    canvas.setAttribute("aria-label", words);
     if (chosen === revealed) return;
     const above = canvas.getBoundingClientRect().top;
     if (revealed != null || place[chosen]) reveal(frame, { top: above + y, bottom: above + y + side });
@@ -122,13 +116,8 @@ export function headGrid(app, index, room) {
     event.preventDefault();
     event.stopPropagation();
   });
-  const axes = make(
-    "div",
-    { className: "ax-axes" },
-    sorted
-      ? `lowest ${app.state.sort} first · layer·head under each map`
-      : "down: layers · across: heads",
-  );
+  const first = `lowest ${app.state.sort} first · layer·head under each map`;
+  const axes = make("div", { className: "ax-axes" }, sorted ? first : "down: layers · across: heads");
   const frame = app.framed(panel, axes, canvas);
   return { node: frame, paint, width: wide };
 }

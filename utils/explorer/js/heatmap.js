@@ -43,19 +43,9 @@ export function heatmap(app, index, room) {
   const fine = panel.mask || panel.gold.length || cell >= 34 ? make("canvas") : null;
   const pen = fine && fit(fine, cell * N, cell * M);
   map.className = "ax-cells";
-  const node = make(
-    "div",
-    { tabIndex: 0, className: "ax-canvas ax-map" },
-    map,
-    beside,
-    top,
-    ...(fine ? [fine] : []),
-    row,
-    column,
-    chosen,
-  );
-  node.setAttribute("role", "application");
-  node.setAttribute("aria-roledescription", "attention heatmap");
+  const role = { role: "application", "aria-roledescription": "attention heatmap" };
+  const node = make("div", { tabIndex: 0, className: "ax-canvas ax-map", ...role });
+  node.append(map, beside, top, ...(fine ? [fine] : []), row, column, chosen);
   node.dataset.grid = String([left, above, cell]); // where the cells lie, for tests
   put(node, null, null, wide, tall);
   put(map, left, above, cell * N, cell * M);

@@ -13,31 +13,18 @@ export function lines(app, index, room) {
   const step = most > 1000 ? 7 : most > 200 ? 12 : most > 48 ? 14 : 22, every = Math.ceil(10 / step);
   const side = Math.floor(clamp(room * 0.34, 96, 170)), across = clamp(room - 2 * side, 80, 200);
   const height = most * step;
-  const canvas = make("canvas", { className: "ax-lines" });
-  canvas.setAttribute("aria-hidden", "true");
+  const canvas = make("canvas", { className: "ax-lines", "aria-hidden": "true" });
   const pen = fit(canvas, across, height), ratio = canvas.width / across;
   const images = {}; // a picture for columns of one pixel, and one for columns of two
   const column = (tokens, part) => {
-    const list = make("div", { className: `ax-tokens ax-${part}` });
-    list.setAttribute("role", "listbox");
-    list.setAttribute(
-      "aria-label",
-      `${
-        part === "queries" ? "Queries: who looks" : "Keys: what is looked at"
-      }${panel.name ? `, ${panel.name}` : ""}`,
-    );
+    const what = part === "queries" ? "Queries: who looks" : "Keys: what is looked at";
+    const name = what + (panel.name ? `, ${panel.name}` : "");
+    const list = make("div", { className: `ax-tokens ax-${part}`, role: "listbox", "aria-label": name });
     list.append(...tokens.map((token, i) => {
-      const b = make("div", {
-        className: "ax-token",
-        tabIndex: i ? -1 : 0,
-        title: token.length > 12 ? label(token, 200) : "",
-      });
-      b.setAttribute("role", "option");
-      b.append(
-        make("bdi", { className: i % every ? "ax-crowded" : "" }, label(token, 40)),
-        make("span", { className: "ax-num" }),
-      );
-      return b;
+      const title = token.length > 12 ? label(token, 200) : "", tabIndex = i ? -1 : 0;
+      const text = make("bdi", { className: i % every ? "ax-crowded" : "" }, label(token, 40));
+      const number = make("span", { className: "ax-num" });
+      return make("div", { className: "ax-token", tabIndex, title, role: "option" }, text, number);
     }));
     list.style.setProperty("--step", `${step}px`);
     list.style.width = `${side}px`;
@@ -93,12 +80,8 @@ export function lines(app, index, room) {
     const link = (q, k) => {
       const head = loudest(panel, s.layer, heads, q, k);
       const weight = panel.weight(s.layer, head, q, k), told = Math.round(weight * panel.top) >= limit;
-      return {
-        weight,
-        told,
-        name: s.all_heads ? `h${head} ` : "",
-        colour: s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)",
-      };
+      const colour = s.all_heads ? HEAD_COLOURS[head % 12] : "var(--ax-line)";
+      return { weight, told, name: s.all_heads ? `h${head} ` : "", colour };
     };
     marks(queries, mark.q, mark.q == null && mark.k != null ? (q) => link(q, mark.k) : null);
     marks(keys, mark.k, mark.q != null ? (k) => link(mark.q, k) : null);
@@ -107,12 +90,8 @@ export function lines(app, index, room) {
     // What is pointed at can be seen; a reader may have scrolled since.
     if (app.hover || chosen === revealed) return;
     revealed = chosen;
-    if (one) {
-      reveal(
-        frame,
-        (mark.q != null ? queries.children[mark.q] : keys.children[mark.k]).getBoundingClientRect(),
-      );
-    }
+    const item = mark.q != null ? queries.children[mark.q] : keys.children[mark.k];
+    if (one) reveal(frame, item.getBoundingClientRect());
   }
 
   const dressed = [false, false];
@@ -138,13 +117,8 @@ export function lines(app, index, room) {
   }
 
   const box = make("div", { className: "ax-pair" }, queries, canvas, keys);
-  const sides = make(
-    "div",
-    { className: "ax-sides" },
-    make("span", { style: `width: ${side}px` }, "queries look"),
-    make("span", { style: `width: ${side}px` }, "at keys"),
-  );
-  sides.style.gap = `${across}px`;
+  const wide = { style: `width: ${side}px` }, apart = { className: "ax-sides", style: `gap: ${across}px` };
+  const sides = make("div", apart, make("span", wide, "queries look"), make("span", wide, "at keys"));
   const frame = app.framed(panel, sides, box);
   return { node: frame, paint, width: room };
 }

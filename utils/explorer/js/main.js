@@ -18,12 +18,9 @@ export async function render({ model, el, prepared = prepare(model) }) {
   try {
     return show(await prepared, model, el);
   } catch (error) {
-    el.replaceChildren(make(
-      "div",
-      { className: "ax" },
-      `The explorer could not draw the weights (${error}). Run the cell again; ` +
-        "if that does not help, try a newer browser.",
-    ));
+    const words = `The explorer could not draw the weights (${error}). Run the cell again; ` +
+      "if that does not help, try a newer browser.";
+    el.replaceChildren(make("div", { className: "ax" }, words));
     throw error;
   }
 }

@@ -44,6 +44,13 @@ function thumbnail(size, ratio, press) {
   return { node, canvas, pen, name, most, side, tall };
 }
 
+/** @param {App} app @param {ReturnType<typeof thumbnail>} thumb @param {Panel} panel @param {Uint16Array} row */
+function drawSmall(app, { node, pen, name, most, side, tall }, panel, row, text, pressed) {
+  most.textContent = threeDecimals(veil(pen, app, panel, row, side, tall));
+  name.textContent = text;
+  node.setAttribute("aria-pressed", String(pressed));
+}
+
 /** @param {App} app @param {number} room */
 export function imageView(app, room) {
   const panel = app.panels[0], [rows, columns] = app.grid, extra = panel.N - rows * columns;
@@ -51,23 +58,16 @@ export function imageView(app, room) {
   const aspect = app.picture.height / app.picture.width;
   const wide = Math.max(1, Math.round(Math.min(room, 400, 560 / aspect)));
   const tall = Math.max(1, Math.round(wide * aspect));
-  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas" });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "picture under attention");
+  const role = { role: "application", "aria-roledescription": "picture under attention" };
+  const canvas = make("canvas", { tabIndex: 0, className: "ax-canvas", ...role });
   const pen = fit(canvas, wide, tall);
   const query = () => app.chosen(0).q ?? 0;
   const chips = make("div", { className: "ax-chips" });
   const free = looksAtItself ? extra : panel.M;
   for (let q = 0; q < free; q++) {
-    chips.append(make(
-      "button",
-      {
-        type: "button",
-        className: "ax-chip",
-        onclick: () => app.set({ token: q, key: null, panel: app.focus() }),
-      },
-      make("bdi", {}, label(panel.queries[q])),
-    ));
+    const onclick = () => app.set({ token: q, key: null, panel: app.focus() });
+    const name = make("bdi", {}, label(panel.queries[q]));
+    chips.append(make("button", { type: "button", className: "ax-chip", onclick }, name));
   }
   const small = [...Array(panel.H).keys()].map((head) => {
     return thumbnail(84, aspect, () => app.set({ head, panel: 0 }));
@@ -88,27 +88,14 @@ export function imageView(app, room) {
       ` · brightest = ${threeDecimals(most)}`,
     );
     small.forEach((item, head) => {
-      const top = veil(item.pen, app, panel, panel.row(s.layer, head, q), item.side, item.tall);
-      item.name.textContent = `head ${head}`;
-      item.most.textContent = threeDecimals(top);
-      item.node.setAttribute("aria-pressed", String(!rolled && head === at));
+      drawSmall(app, item, panel, panel.row(s.layer, head, q), `head ${head}`, !rolled && head === at);
     });
-    if (roll) {
-      const other = app.panels[flow];
-      const top = veil(roll.pen, app, other, other.row(s.layer, 0, q), roll.side, roll.tall);
-      roll.name.textContent = "rollout";
-      roll.most.textContent = threeDecimals(top);
-      roll.node.setAttribute("aria-pressed", String(rolled));
-    }
+    const other = app.panels[flow];
+    if (roll) drawSmall(app, roll, other, other.row(s.layer, 0, q), "rollout", rolled);
     [...chips.children].forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === q)));
-    canvas.setAttribute(
-      "aria-label",
-      `Picture of ${rows} by ${columns} patches under the attention of ${
-        label(panel.queries[q])
-      }. Arrow keys move over the patches${
-        looksAtItself ? ", Enter makes a patch the one that looks" : ""
-      }.`,
-    );
+    const what = `Picture of ${rows} by ${columns} patches under the attention of ${label(panel.queries[q])}`;
+    const enter = looksAtItself ? ", Enter makes a patch the one that looks" : "";
+    canvas.setAttribute("aria-label", `${what}. Arrow keys move over the patches${enter}.`);
   }
 
   const hit = (x, y) => {
@@ -119,42 +106,23 @@ export function imageView(app, room) {
     x: (((k - extra) % columns) + 0.5) * (wide / columns),
     y: (Math.floor((k - extra) / columns) + 0.5) * (tall / rows),
   });
-  attachCells(
-    app,
-    canvas,
-    () => app.focus(),
-    hit,
-    place,
-    (move) => {
-      const at = (app.state.key ?? extra) - extra;
-      if (move === "Enter") return looksAtItself ? { token: at + extra, key: at + extra } : null;
-      if (!Array.isArray(move)) return null;
-      const c = clamp((at % columns) + move[0], 0, columns - 1);
-      const r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
-      return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
-    },
-    (at) => {
-      return looksAtItself
-        ? { token: at.k, key: null }
-        : { token: at.q, key: app.state.key === at.k ? null : at.k };
-    },
-  );
-  const gallery = make(
-    "div",
-    { className: "ax-gallery" },
-    ...small.map((item) => item.node),
-    ...(roll ? [roll.node] : []),
-  );
-  return {
-    node: make(
-      "div",
-      { className: "ax-image" },
-      make("div", { className: "ax-figure" }, caption, canvas, chips),
-      gallery,
-    ),
-    paint,
-    width: room,
+  const moved = (move) => {
+    const at = (app.state.key ?? extra) - extra;
+    if (move === "Enter") return looksAtItself ? { token: at + extra, key: at + extra } : null;
+    if (!Array.isArray(move)) return null;
+    const c = clamp((at % columns) + move[0], 0, columns - 1);
+    const r = clamp(Math.floor(at / columns) + move[1], 0, rows - 1);
+    return { token: query(), key: app.state.key == null ? extra : extra + r * columns + c };
   };
+  const clicked = (at) => {
+    if (looksAtItself) return { token: at.k, key: null };
+    return { token: at.q, key: app.state.key === at.k ? null : at.k };
+  };
+  attachCells(app, canvas, () => app.focus(), hit, place, moved, clicked);
+  const all = [...small, ...(roll ? [roll] : [])].map((item) => item.node);
+  const gallery = make("div", { className: "ax-gallery" }, ...all);
+  const figure = make("div", { className: "ax-figure" }, caption, canvas, chips);
+  return { node: make("div", { className: "ax-image" }, figure, gallery), paint, width: room };
 }
 
 /** @param {App} app @param {number} room */
@@ -168,19 +136,13 @@ export function wordsView(app, room) {
   function paint() {
     const s = app.state;
     items.forEach((item, q) => {
-      const most = veil(item.pen, app, panel, panel.row(s.layer, s.head, q), item.side, item.tall);
-      item.name.textContent = label(panel.queries[q], 18);
-      item.most.textContent = threeDecimals(most);
-      item.node.setAttribute("aria-pressed", String(q === app.chosen(0).q));
+      const name = label(panel.queries[q], 18), row = panel.row(s.layer, s.head, q);
+      drawSmall(app, item, panel, row, name, q === app.chosen(0).q);
     });
   }
   const gallery = make("div", { className: "ax-gallery" }, ...items.map((item) => item.node));
-  const axes = make(
-    "div",
-    { className: "ax-axes" },
-    `one picture for each ${
-      panel.keys === panel.queries ? "token that looks" : "word, in the order they were written"
-    } · the number is the brightest patch's weight`,
-  );
+  const whose = panel.keys === panel.queries ? "token that looks" : "word, in the order they were written";
+  const text = `one picture for each ${whose} · the number is the brightest patch's weight`;
+  const axes = make("div", { className: "ax-axes" }, text);
   return { node: app.framed(panel, axes, gallery), paint, width: room };
 }

@@ -69,14 +69,9 @@ export function speak(app) {
     }[state.view];
     parts.push(make("span", { className: "ax-quiet" }, hint));
   }
-  const where = `${
-    panel.name ? `${label(panel.name, 30)}, ` : ""
-  }layer ${panel.at(state).layer}, ${all ? "all heads" : `head ${heads[0]}`}`;
-  sentence.replaceChildren(
-    make("span", { className: "ax-where" }, rolled ? `rollout up to layer ${panel.at(state).layer}` : where),
-    " ",
-    ...parts,
-  );
+  const at = `layer ${panel.at(state).layer}`, whose = panel.name ? `${label(panel.name, 30)}, ` : "";
+  const where = rolled ? `rollout up to ${at}` : `${whose}${at}, ${all ? "all heads" : `head ${heads[0]}`}`;
+  sentence.replaceChildren(make("span", { className: "ax-where" }, where), " ", ...parts);
   const notes = [];
   if (state.view === "lines") {
     const drawn = counts.reduce((sum, c) => sum + (c ? c[0] : 0), 0);
@@ -85,20 +80,17 @@ export function speak(app) {
     // Less than a step is no line.
     const least = Math.max(state.threshold, ...app.panels.map((p) => 0.5 / p.top));
     const under = `under ${limit(least)}`;
-    notes.push(`${number(drawn)} of ${number(most)} ${most === 1 ? "line" : "lines"} drawn; ${
-      hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`
-    } hidden.`);
+    const rest = hidden === 1 ? `1 weight ${under} is` : `${number(hidden)} weights ${under} are`;
+    const lines = most === 1 ? "line" : "lines";
+    notes.push(`${number(drawn)} of ${number(most)} ${lines} drawn; ${rest} hidden.`);
   } else if (state.view !== "image" && state.view !== "words") {
     notes.push("Rows are queries (who looks), columns are keys (what is looked at).");
   } else {
     notes.push("Bright patches are looked at; each picture is scaled to its own largest weight.");
   }
   const broken = rolled || all ? 0 : panel.broken(layer, heads[0]);
-  if (broken) {
-    notes.push(`${broken === 1 ? "1 weight" : `${number(broken)} weights`} that the mask forbids ${
-      broken === 1 ? "is" : "are"
-    } not 0.`);
-  }
+  if (broken === 1) notes.push("1 weight that the mask forbids is not 0.");
+  else if (broken) notes.push(`${number(broken)} weights that the mask forbids are not 0.`);
   if (panel.gold.length && !all) {
     const rows = new Set(panel.gold.map(([a]) => a)), weight = (a, b) => panel.weight(layer, heads[0], a, b);
     // 2: looks nowhere.
@@ -150,14 +142,11 @@ export function fillTable(app) { // only when it is open and would say something
     }
   }
   const whose = panel.name ? label(panel.name, 40) : "";
-  const place = index === app.flow
-    ? `rollout up to layer ${layer}`
-    : `${whose}${other ? ` minus ${label(other.name, 40)}` : ""}${whose ? ", " : ""}layer ${layer}, head ${head}`;
-  const about = whole
-    ? "each row is a query, each column a key"
-    : `the ${body.length - 1} keys that ${label(panel.queries[rows[0]], 60)} ${
-      other ? "changes most at" : "looks at most"
-    }`;
+  const minus = other ? ` minus ${label(other.name, 40)}` : "", from = whose + minus + (whose ? ", " : "");
+  const place = index === app.flow ? `rollout up to layer ${layer}` : `${from}layer ${layer}, head ${head}`;
+  const who = label(panel.queries[rows[0]], 60), looks = other ? "changes most at" : "looks at most";
+  const listed = `the ${body.length - 1} keys that ${who} ${looks}`;
+  const about = whole ? "each row is a query, each column a key" : listed;
   table.querySelector(".ax-scroll").replaceChildren(
     make("table", {}, make("caption", {}, `${place}: ${about}`), make("tbody", {}, ...body)),
   );
