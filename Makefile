@@ -28,7 +28,7 @@ help:
 	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
 	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
 	@echo "make lock        write requirements.lock anew from .venv"
-	@echo "make test-colab  the way through Colab, acted out on this machine"
+	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
 	@echo "Options: PYTHON=python3.12 to build with; LAB_ARGS and PYTEST_ARGS are handed on."
 

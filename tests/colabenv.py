@@ -32,9 +32,10 @@ class NotBuilt(Exception):
 
 
 def colab_python() -> Path:
-    """The Python of the environment; built when the list, this file or our torch is another."""
-    state = LIST.read_bytes() + Path(__file__).read_bytes() + distribution("torch").version.encode()
-    key = hashlib.sha256(state + (b"exact" if EXACT else b"")).hexdigest()[:12]
+    """The Python of the environment; built anew when a list, this file or our torch changes."""
+    files = [LIST, lock.LOCK, Path(__file__)]
+    state = [EXACT, distribution("torch").version, *(file.read_bytes() for file in files)]
+    key = hashlib.sha256(repr(state).encode()).hexdigest()[:12]
     kept = Path(sys.prefix) / f"colab-{key}"
     if not kept.exists():
         part = kept.with_name(f"{kept.name}-{os.getpid()}")

