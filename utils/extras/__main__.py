@@ -9,22 +9,21 @@ from utils.extras.index import Missing
 
 def main(names: list[str]) -> int:
     """Fetch the extras named, or all: the command behind `make extras`."""
-    failed = 0
+    failed = False
     for name in names or EXTRAS:
         start = time.perf_counter()
         try:
-            here = have(name)
+            how = "was here" if have(name) else "fetched"
             folder = extra(name)
+            how += f" in {time.perf_counter() - start:.1f} s" if how == "fetched" else ""
+            print(f"{name}: {how}, {folder} ({EXTRAS[name].licence}; {EXTRAS[name].thanks})")
         except (Missing, KeyError) as error:
-            failed += 1
+            failed = True
             print(f"{name}: {error.args[0]}", file=sys.stderr)
         except KeyboardInterrupt:
             print("\nStopped.  Nothing half-fetched is left.", file=sys.stderr)
             return 130
-        else:
-            how = "was here" if here else f"fetched in {time.perf_counter() - start:.1f} s"
-            print(f"{name}: {how}, {folder} ({EXTRAS[name].licence}; {EXTRAS[name].thanks})")
-    return 1 if failed else 0
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,7 @@ EXTRAS = {name: Extra.of(row) for name, row in tomllib.loads(_TABLE).items()}
 
 def extra(name: str) -> Path:
     """The folder with the files of the extra ``name``, fetched if it is nowhere on this machine."""
-    thing = _row(name)
-    return _find(name) or _fetch(name, thing, _cache() / name)
+    return _find(name) or _fetch(name, _row(name), _cache() / name)
 
 
 def have(name: str) -> bool:
@@ -95,23 +94,25 @@ def _find(name: str) -> Path | None:
     A wrong file in the reader's own folder is said, not passed over; one in the cache is no more
     than a reason to fetch it again.
     """
-    files = _row(name).files
-    if own := os.environ.get("COURSE_EXTRAS"):
-        folder = Path(own).expanduser() / name
-        if all((folder / file).is_file() for file in files):
-            for file, blob in files.items():
-                if (found := _sha256(folder / file)) != blob.sha256:
-                    raise Missing(
-                        f"{folder / file} is not the file we know: its SHA-256 should begin with "
-                        f"{blob.sha256[:12]}, but begins with {found[:12]}.  Remove or replace it."
-                    )
+    files, cache = _row(name).files, _cache()
+    for base in filter(None, (os.environ.get("COURSE_EXTRAS"), cache)):
+        folder = Path(base).expanduser() / name
+        if not all((folder / file).is_file() for file in files):
+            continue
+        found = {file: _sha256(folder / file) for file in files}
+        wrong = [file for file in files if found[file] != files[file].sha256]
+        if not wrong:
             return folder
-    folder = _cache() / name
-    right = all(
-        (folder / file).is_file() and _sha256(folder / file) == blob.sha256
-        for file, blob in files.items()
+        if base is not cache:
+            raise Missing(_stranger(folder / wrong[0], files[wrong[0]], found[wrong[0]]))
+    return None
+
+
+def _stranger(name: object, known: Blob, sha256: str) -> str:
+    return (
+        f"{name} is not the file we know: its SHA-256 should begin with {known.sha256[:12]}, "
+        f"but begins with {sha256[:12]}."
     )
-    return folder if right else None
 
 
 def _sha256(file: Path) -> str:
@@ -159,10 +160,7 @@ def _write(stream: IO[bytes], file: Path, blob: Blob, name: str) -> None:
     if came < blob.size:
         raise Missing(f"{name} came cut short, {came:,} of {blob.size:,} bytes: try again.")
     if digest.hexdigest() != blob.sha256:
-        raise Missing(
-            f"{name} is not the file we know, and was thrown away: its SHA-256 should begin with "
-            f"{blob.sha256[:12]}, but begins with {digest.hexdigest()[:12]}."
-        )
+        raise Missing(_stranger(name, blob, digest.hexdigest()))
 
 
 def _open_member(archive: Path, where: str, stack: contextlib.ExitStack) -> IO[bytes]:
