@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu test-colab test-newest bench
+.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench
 
 # Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
 FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
@@ -29,8 +29,9 @@ help:
 	@echo "make stamp       write address and version from pyproject.toml into the notebooks"
 	@echo "make coverage    which lecture items the notebooks show, by notebook"
 	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
+	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
 	@echo "make lock        write requirements.lock anew from .venv"
-	@echo "make test-colab  the way through Colab, acted out on this machine"
+	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
 	@echo "Options: PYTHON=python3.12 to build with; LAB_ARGS and PYTEST_ARGS are handed on."
 
@@ -72,6 +73,9 @@ coverage: setup
 
 bench: setup
 	$(VENV_PYTHON) -m bench
+
+extras: setup
+	$(VENV_PYTHON) -m utils.extras $(ONLY)
 
 lock: setup
 	$(VENV_PYTHON) -m tools.lock

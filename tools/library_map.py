@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.project import ROOT
 
 UTILS = ROOT / "utils"
-CLOSED = ("explorer", "quiz")
+CLOSED = ("explorer", "extras", "quiz")
 TAUGHT = re.compile(r"\bnotebook (\d\d[a-z]?|A\d)\b", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ def table() -> str:
     lines = ["| file | what it is for | functions and classes | taught in |", "|---|---|---|---|"]
     for file in sorted([*UTILS.glob("*.py"), *UTILS.glob("*/*.py")]):
         room = file.parent
-        # the explorer and the quiz are used through their doors; of other rooms each file is named
+        # explorer, extras and quiz are used through their doors; of other rooms each file is named
         if room.name in CLOSED if file.name != "__init__.py" else room.name not in CLOSED:
             continue
         if names := public_names(file):
