@@ -1,4 +1,4 @@
-"""Train what is too long for a reader and store it as small tables.  `make results`, or ONLY=recall.
+"""Train what is too long for a reader, and store it as small tables: `make results`.
 
 Each file of ``experiments/`` becomes ``data/results/<name>.csv``.  A row is kept as soon as it is
 measured: after Ctrl-C the same command goes on where it stopped.  The table carries a fingerprint

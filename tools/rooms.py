@@ -16,7 +16,7 @@ MAY_USE = {
     "text": (GROUND,),
     "layers": (GROUND,),
     "models": (GROUND, "text", "layers"),
-    "train": (GROUND, "text"),  # the model and its trainer are strangers
+    "train": (GROUND, "text", "layers"),  # the model and its trainer are strangers
     "tasks": (GROUND, "text", "layers", "models", "train"),
     "figures": (GROUND, "text", "layers", "tasks"),
     "explorer": (GROUND, "layers"),

@@ -71,7 +71,7 @@ def plot_results(
         raise ValueError(f"the table has no column {', '.join(lacking)}; it has {there}")
     if results.empty or not np.isfinite(results[y].to_numpy(float)).all():
         raise ValueError(f"every row must have a number as {y}, got {results[y].tolist()}")
-    words = not np.issubdtype(results[x].dtype, np.number)
+    words = results[x].dtype.kind not in "iuf"
     places = list(results[x].unique()) if words else sorted(results[x].unique())
     fig, alt = blank_figure(6.4, 3.4), []
     with course_style():
