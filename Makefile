@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint check nbval notebooks html stamp coverage lock gpu test-colab test-newest bench results
+.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench results
 
 # Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
 FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
@@ -11,7 +11,9 @@ VENV_PYTHON := $(if $(filter Windows_NT,$(OS)),.venv/Scripts/python.exe,.venv/bi
 PYTEST := $(VENV_PYTHON) -m pytest
 # Two files at a time, one torch thread each: two threads on two busy cores wait for each other.
 PARALLEL := -n 2 --dist loadfile
-NBVAL := --nbval --nbval-current-env
+# A number behind ≈ was measured, and is not compared; the file says what exactly.
+NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg
+CHOSEN := notebooks/$(or $(NB),*)_*.ipynb
 
 export PYTHON
 export PYTHONUTF8 := 1
@@ -21,14 +23,16 @@ help:
 	@echo "make test        lint, tests, and every notebook compared with its stored outputs"
 	@echo "make notebooks   run the notebooks and store their outputs     one only: NB=03"
 	@echo "make nbval       compare the notebooks with their outputs      one only: NB=03"
+	@echo "make lecture     run the cells tagged lecture and write them to lecture/     which: NB=03"
 	@echo "make html        run the notebooks and write pages/*.html, explorers live     one only: NB=03"
 	@echo "make lint        ruff over code and notebooks; the workflows' YAML is checked in make test"
 	@echo "make stamp       write address and version from pyproject.toml into the notebooks"
 	@echo "make coverage    which lecture items the notebooks show, by notebook"
 	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
+	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
 	@echo "make results     train what is too long for a reader, into data/results     one only: ONLY=recall"
 	@echo "make lock        write requirements.lock anew from .venv"
-	@echo "make test-colab  the way through Colab, acted out on this machine"
+	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
 	@echo "Options: PYTHON=python3.12 to build with; LAB_ARGS and PYTEST_ARGS are handed on."
 
@@ -49,15 +53,18 @@ check: setup
 	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) tests notebooks
 
 nbval: setup
-	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) notebooks/$(NB)*.ipynb
+	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) $(CHOSEN)
 
 notebooks: setup
 	$(VENV_PYTHON) -m tools.notebooks $(NB)
 
+lecture: setup
+	$(VENV_PYTHON) -m tools.lecture $(NB)
+
 html: setup
 	$(VENV_PYTHON) -m nbconvert --to html --execute --output-dir=pages \
 		--HTMLExporter.preprocessors=utils.explorer.notebook_export.EmbedExplorers \
-		notebooks/$(NB)*.ipynb
+		$(CHOSEN)
 
 stamp: setup
 	$(VENV_PYTHON) -m tools.stamp
@@ -67,6 +74,9 @@ coverage: setup
 
 bench: setup
 	$(VENV_PYTHON) -m bench
+
+extras: setup
+	$(VENV_PYTHON) -m utils.extras $(ONLY)
 
 results: setup
 	$(VENV_PYTHON) -m tools.results $(ONLY)

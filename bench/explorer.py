@@ -4,7 +4,8 @@ Every measurement has a browser and a notebook of its own, and begins when the m
 a viewer would pay for the one before it.  The viewers take turns, so that a busy machine is unfair
 to all of them alike; the tables give medians, and the least and most.
 
-* payload: bytes that arrive over the notebook's web socket while the cell runs and is drawn
+* payload: bytes that arrive over the notebook's web socket while the cell runs and is drawn; of the
+  explorer's the data, without its code and style, which are the same for every showing
 * drawn: from running the cell until the frame that shows everything is on the screen
 * click: from choosing another head or layer until the page has painted it (median of 15)
 * memory: what Chromium's page process holds more than before the cell ran.  Both times the page has
@@ -192,7 +193,7 @@ def measure(lab: Lab, viewer: Viewer, size: int, paths, scripts, patience: int) 
         before = psutil.cpu_times()
         found["drawn s"] = page.evaluate(RUN, [drawn, patience])
         found["steal %"] = stolen(before, psutil.cpu_times())
-        found["payload MB"] = (page.received() - received) / 1e6
+        found["payload MB"] = (page.received() - received - viewer.code) / 1e6
         if found["drawn s"] is None:
             raise Failed(f"not drawn after {patience} s")
         if viewer.click:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+
+from utils.explorer import AttentionExplorer
 
 # The same weights for all: 12 layers × 12 heads, as in BERT-base.
 SET_UP = """
@@ -27,6 +30,7 @@ class Viewer:
     click: str = ""  # JavaScript: choose something else; i counts the clicks
     changed: str = "true"  # JavaScript, true once the click is drawn
     bertviz: bool = False
+    code: int = 0  # bytes of script and style that are sent with the data
 
 
 OURS_DRAWN = "document.querySelector('.ax[data-drawn]')"
@@ -67,17 +71,21 @@ class Bare(anywidget.AnyWidget):
 Bare()
 """
 
+CODE = sum(
+    len(json.dumps(str(text), ensure_ascii=False).encode())
+    for text in (AttentionExplorer._esm, AttentionExplorer._css)
+)
+
+
+def ours(name: str, options: str, click: str) -> Viewer:
+    show = f"AttentionExplorer(weights, tokens{options})"
+    return Viewer(name, show, OURS_DRAWN, click, OURS_CHANGED, code=CODE)
+
+
 VIEWERS = [
-    Viewer("explorer", "AttentionExplorer(weights, tokens)", OURS_DRAWN, OURS_HEAD, OURS_CHANGED),
-    Viewer(
-        "explorer, all heads", "AttentionExplorer(weights, tokens, view='heads')",
-        OURS_DRAWN, OURS_CLICK, OURS_CHANGED,
-    ),
-    Viewer(
-        "explorer, every line",
-        "AttentionExplorer(weights, tokens, view='lines', all_heads=True, threshold=0)",
-        OURS_DRAWN, OURS_LAYER, OURS_CHANGED,
-    ),
+    ours("explorer", "", OURS_HEAD),
+    ours("explorer, all heads", ", view='heads'", OURS_CLICK),
+    ours("explorer, every line", ", view='lines', all_heads=True, threshold=0", OURS_LAYER),
     Viewer(
         "BertViz head_view",
         "head_view(list(weights[:, None]), tokens)",

@@ -2,16 +2,15 @@
 
 import io
 import re
-from pathlib import Path
 
 import nbformat
 import numpy as np
 from PIL import Image
 
 from tests.labdriver import until
+from utils.explorer.page import joined
 
-ROOT = Path(__file__).resolve().parent.parent
-RAMPS = (ROOT / "utils" / "explorer" / "explorer.js").read_text(encoding="utf-8")
+RAMPS = joined("colours")
 EVIL = [
     "</script><script>window.ran=1</script>",
     "<img src=x onerror='window.ran=2'>",

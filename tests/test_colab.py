@@ -1,12 +1,14 @@
 """The way through Colab, acted out: a notebook alone in an empty folder fetches the course, runs.
 
-Stand-ins: a package ``google.colab``, a git repository on this disk in place of GitHub, and a
-``pip`` that writes down what it is asked to install.  Everything else is real: the notebook runs in
-a kernel that does not know the course, until its set-up cell has fetched it.
+The kernel has the packages that Colab has (tests/colabenv.py), and does not know the course until
+the set-up cell has fetched it.  Stand-ins: a package ``google.colab``, a git repository on this
+disk in place of GitHub, and a ``pip`` that writes down what it is asked to install, and from then
+on has it as far as ``importlib.metadata`` tells.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,34 +16,34 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tests import colabenv
+from tools import lock
 from tools.project import ROOT, notebook_paths, version
 from tools.stamp import setup_cell
 from utils import setup
 
 PIP = """
-import json, os, sys
+import json, os, pathlib, re, sys
 with open(os.environ["PIP_LOG"], "a") as log:
     log.write(json.dumps(sys.argv[1:]) + "\\n")
+for name, version in re.findall(r"([\\w-]+)>=([\\d.]+)", " ".join(sys.argv)):
+    folder = pathlib.Path(__file__).parents[1] / f"{name}-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Name: {name}\\nVersion: {version}\\n")
 """
-# What is installed, as far as importlib.metadata tells: PRETEND overrides it, null means missing.
-# Once pip was asked for a package, the real answer is given.
+# What is installed, as far as importlib.metadata tells: PRETEND overrides it.
 SITE = """
 import importlib.metadata as metadata, json, os
 real, pretended = metadata.version, json.loads(os.environ["PRETEND"])
-def version(name):
-    log = open(os.environ["PIP_LOG"]).read()
-    if name in pretended and f'"{name}>' not in log:
-        if pretended[name] is None:
-            raise metadata.PackageNotFoundError(name)
-        return pretended[name]
-    return real(name)
-metadata.version = version
+metadata.version = lambda name: pretended.get(name) or real(name)
 """
+SACREBLEU = "sacrebleu>=2.4,<3"  # all that Colab lacks
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +60,21 @@ def github(tmp_path_factory):
     return repository
 
 
+@pytest.fixture(scope="module")
+def python():
+    """The Python of an environment with Colab's packages."""
+    try:
+        return colabenv.colab_python()
+    except colabenv.NotBuilt as reason:
+        if colabenv.EXACT:
+            raise
+        pytest.skip(str(reason))
+
+
 class Colab:
     """A machine that has Colab's module and packages, but not the course."""
 
-    def __init__(self, folder: Path, github: Path):
+    def __init__(self, folder: Path, github: Path, python: Path):
         self.content, self.standins, self.log = (folder / n for n in ("content", "python", "pip"))
         for made in (self.content, self.standins / "google" / "colab", self.standins / "pip"):
             made.mkdir(parents=True)
@@ -70,16 +83,21 @@ class Colab:
         (self.standins / "pip" / "__main__.py").write_text(PIP)
         (self.standins / "sitecustomize.py").write_text(SITE)
         self.log.touch()
+        kernel = folder / "jupyter" / "kernels" / "colab"
+        kernel.mkdir(parents=True)
+        argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec = {"argv": argv, "display_name": "Colab", "language": "python"}
+        (kernel / "kernel.json").write_text(json.dumps(spec))
         self.course = self.content / f"course-v{version()}"
         self.url = github.as_uri()
 
-    def run(self, notebook: nbformat.NotebookNode, **pretend: str | None) -> str:
+    def run(self, notebook: nbformat.NotebookNode, **pretend: str) -> str:
         """Run all cells in the empty folder; return what they printed."""
         env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         env |= {"PYTHONPATH": str(self.standins), "COURSE_URL": self.url}
         env |= {"PIP_LOG": str(self.log), "PRETEND": json.dumps(pretend)}
         resources = {"metadata": {"path": str(self.content)}}
-        client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources)
+        client = NotebookClient(notebook, timeout=300, kernel_name="colab", resources=resources)
         client.execute(env=env)
         outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
         return "".join(output.text for output in outputs if output.output_type == "stream")
@@ -90,8 +108,9 @@ class Colab:
 
 
 @pytest.fixture
-def colab(tmp_path, github):
-    return Colab(tmp_path, github)
+def colab(tmp_path, github, python, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    return Colab(tmp_path, github, python)
 
 
 def only_the_set_up_cell() -> nbformat.NotebookNode:
@@ -112,26 +131,33 @@ def test_a_notebook_alone_runs_to_its_end(colab, path):
     head = ["git", "-C", str(colab.course), "describe", "--tags", "--exact-match"]
     fetched = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
     assert fetched == f"v{version()}"
-    assert colab.installed() == [], "everything is there: nothing may be installed"
+    assert colab.installed() == [["install", "--quiet", SACREBLEU]], "all else is there"
 
 
 def test_the_second_run_needs_neither_network_nor_pip(colab):
     colab.run(only_the_set_up_cell())
     colab.url = "file:///nowhere"
     assert colab.run(only_the_set_up_cell()) == "Ready.\n"
-    assert colab.installed() == []
+    assert len(colab.installed()) == 1
 
 
-def test_what_is_missing_is_installed_and_nothing_else(colab):
-    said = colab.run(only_the_set_up_cell(), anywidget=None)
-    wanted = next(line for line in requirement_lines() if line.startswith("anywidget"))
-    assert colab.installed() == [["install", "--quiet", wanted]]
-    assert said == f"Installing {wanted}.\nReady.\n"
+def test_what_is_missing_is_installed_and_nothing_of_our_tools(colab, python):
+    said = colab.run(only_the_set_up_cell(), anywidget="0.1")
+    lines = requirement_lines()
+    wanted = [line for line in lines if line.startswith("anywidget")] + [SACREBLEU]
+    assert colab.installed() == [["install", "--quiet", *wanted]]
+    assert said == f"Installing {', '.join(wanted)}.\nReady.\n"
+    tools = {need.name for need in lock.wanted()} - {line.split(">")[0] for line in lines}
+    assert "jupyterlab" in tools and not tools & {line.split(">")[0] for line in wanted}
+    ask = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n)])"
+    command = [python, "-c", ask, "numpy", "sacrebleu", "jupyterlab", "pytest", "nbval", "ruff"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert found == ["numpy"], "what the course has besides must not be seen on Colab"
 
 
 def test_torch_is_never_replaced(colab):
     said = colab.run(only_the_set_up_cell(), torch="2.1.0+cu121")
-    assert colab.installed() == []
+    assert colab.installed() == [["install", "--quiet", SACREBLEU]]
     assert "this machine has 2.1.0+cu121, which is kept" in said
 
 
@@ -144,6 +170,7 @@ def test_a_missing_version_falls_back_to_the_newest_with_one_line(colab, github)
     said = colab.run(only_the_set_up_cell())
     assert said.splitlines() == [
         f"v{version()} could not be fetched from {colab.url}: trying the newest version.",
+        f"Installing {SACREBLEU}.",
         "Ready.",
     ]
     assert not (colab.content / "course.part").exists()
@@ -154,7 +181,7 @@ def test_no_network_is_said_and_the_next_run_works(colab, github):
     with pytest.raises(CellExecutionError, match="The course could not be fetched: does file:"):
         colab.run(only_the_set_up_cell())
     colab.url = github.as_uri()
-    assert colab.run(only_the_set_up_cell()) == "Ready.\n"
+    assert colab.run(only_the_set_up_cell()).endswith("Ready.\n")
 
 
 def test_elsewhere_nothing_is_fetched(colab):
@@ -167,8 +194,8 @@ def test_elsewhere_nothing_is_fetched(colab):
 def test_elsewhere_missing_packages_are_named_and_not_installed(colab, github):
     shutil.rmtree(colab.standins / "google")
     shutil.copytree(github, colab.course)
-    with pytest.raises(CellExecutionError, match="This Python lacks anywidget.*make lab"):
-        colab.run(only_the_set_up_cell(), anywidget=None)
+    with pytest.raises(CellExecutionError, match="This Python lacks sacrebleu.*make lab"):
+        colab.run(only_the_set_up_cell())
     assert colab.installed() == []
 
 
@@ -188,6 +215,52 @@ def test_bounds_are_read_as_pip_reads_them(line, monkeypatch):
     for candidate in sorted(tried):
         monkeypatch.setattr("importlib.metadata.version", lambda name, found=candidate: found)
         assert setup._satisfied(line) == need.specifier.contains(candidate), candidate
+
+
+def test_colab_has_what_the_notebooks_want_but_sacrebleu():
+    lacking = []
+    for need in map(Requirement, requirement_lines()):
+        pin = str(colabenv.PINS[need.name].specifier)[2:] if need.name in colabenv.PINS else "0"
+        if pin not in need.specifier:
+            lacking.append(need.name)
+    assert lacking == ["sacrebleu"]
+
+
+def test_the_weekly_workflow_takes_the_python_of_colab():
+    said = rf"as seen in \w+ 20\d\d, on Python {colabenv.PYTHON}\."
+    assert re.search(said, colabenv.LIST.read_text())
+    weekly = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())
+    job = weekly["jobs"]["colab"]
+    assert job["env"]["COURSE_COLAB"] == "exact"
+    assert {"python-version": colabenv.PYTHON} in [step.get("with") for step in job["steps"]]
+
+
+def test_every_file_of_the_library_can_be_imported_on_colab(python):
+    """Only nbconvert itself imports notebook_export, and where it does, nbconvert is there."""
+    code = (
+        "import importlib, pkgutil, utils\n"
+        "for module in pkgutil.walk_packages(utils.__path__, 'utils.'):\n"
+        "    if not module.name.endswith(('__main__', 'notebook_export')):\n"
+        "        importlib.import_module(module.name)"
+    )
+    subprocess.run([python, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_versions_are_those_of_colab(python):
+    """What stands in for Colab's own is said, in the reason for the skip."""
+    ask = (
+        "import platform, sys; from importlib.metadata import version\n"
+        "print(platform.python_version(), *map(version, sys.argv[1:]))"
+    )
+    names = [name for name in colabenv.PINS if colabenv.EXACT or name not in colabenv.FRONT_END]
+    found = subprocess.run([python, "-c", ask, *names], check=True, capture_output=True, text=True)
+    here, *versions = found.stdout.split()
+    other = {n: v for n, v in zip(names, versions) if v not in colabenv.PINS[n].specifier}
+    assert set(other) <= {"torch"}
+    if other or not here.startswith(colabenv.PYTHON):
+        said = f"Python {here} and torch {other.get('torch', 'as there')} stand in for Colab's own"
+        assert not colabenv.EXACT, said
+        pytest.skip(f"{said}; COURSE_COLAB=exact takes those")
 
 
 def test_the_stand_in_for_pip_really_stands_in(colab):

@@ -5,6 +5,7 @@ import pytest
 
 from tests.explorerpage import hover_cell, sentence, settle, show, softmax
 from utils.explorer import AttentionExplorer, head_entropy
+from utils.layers import Weights
 
 pytestmark = pytest.mark.browser
 SOURCE, TARGET = ["the", "cat", "sat", "."], ["le", "chat", "assis", "."]
@@ -20,7 +21,7 @@ def page(page):
 
 def transformer(seed, **options):
     blocks = [softmax(2, 2, 4, 4, seed=seed + i) for i in range(3)]
-    explorer = AttentionExplorer.transformer(*blocks, SOURCE, TARGET, **options)
+    explorer = AttentionExplorer(Weights(*blocks), source=SOURCE, target=TARGET, **options)
     return explorer, blocks
 
 
@@ -64,8 +65,8 @@ def test_other_words_are_not_subtracted(page, tmp_path):
 def test_a_shorter_block_takes_over(page, tmp_path):
     short, long = ["a", "b", "c"], [f"w{i}" for i in range(12)]
     weights = [softmax(2, 2, 3, 3), softmax(2, 2, 12, 12), softmax(2, 2, 12, 3)]
-    explorer = AttentionExplorer.transformer(
-        *weights, short, long, block="decoder", token=10, key=11
+    explorer = AttentionExplorer(
+        Weights(*weights), source=short, target=long, block="decoder", token=10, key=11
     )
     show(page, explorer, tmp_path)
     assert "decoder, layer 0, head 0 w10 looks at w11" in sentence(page)
@@ -86,15 +87,6 @@ def test_a_block_may_be_called_rollout(page, tmp_path):
     assert page.locator(".ax-map").count() == 2
 
 
-def test_blocks_with_fewer_layers_say_which_they_show(page, tmp_path):
-    small, large = softmax(1, 1, 4, 4), softmax(3, 2, 4, 4)
-    explorer = AttentionExplorer({"x": small, "y": large}, SOURCE, layer=2, head=1)
-    show(page, explorer, tmp_path)
-    labels = [node.get_attribute("aria-label") for node in page.locator(".ax-map").all()]
-    assert labels[0].startswith("Heatmap of x, layer 0, head 0,")
-    assert labels[1].startswith("Heatmap of y, layer 2, head 1,")
-
-
 # --- true words
 
 
@@ -107,12 +99,6 @@ def test_rows_that_look_nowhere(page, tmp_path):
     assert "In this head 1 of 2 queries look most at a gold key." in page.inner_text(".ax-note")
 
 
-def test_gold_counts_what_rounding_makes_equal(page, tmp_path):
-    weights = [[0.3996, 0.4002, 0.2002], [0, 1, 0], [0, 0, 1]]
-    show(page, AttentionExplorer(weights, list("abc"), gold=[(0, 1), (1, 0)]), tmp_path)
-    assert "In this head 1 of 2 queries" in page.inner_text(".ax-note")
-
-
 def test_a_weight_at_the_threshold_is_drawn(page, tmp_path):
     weights = np.zeros((65, 65))
     weights[:, 0], weights[:, 1] = 0.93, 0.07
@@ -123,12 +109,6 @@ def test_a_weight_at_the_threshold_is_drawn(page, tmp_path):
     assert page.inner_text(".ax-note").startswith("2 of 65 lines drawn; 63 weights under 0.07 are")
     numbers = [text for text in page.locator(".ax-keys .ax-num").all_inner_texts() if text]
     assert numbers == ["0.930", "0.070"]
-
-
-def test_nothing_is_no_line(page, tmp_path):
-    explorer = AttentionExplorer(np.eye(4), SOURCE, view="lines", threshold=0)
-    show(page, explorer, tmp_path)
-    assert page.inner_text(".ax-note") == "4 of 16 lines drawn; 12 weights under 0.0005 are hidden."
 
 
 def test_long_inputs_are_sorted_by_their_true_entropy(page, tmp_path):

@@ -26,7 +26,7 @@ def softmax(shape, seed=0, scale=2.0):
 
 
 def shown(steps, m):
-    """What explorer.js writes for a step."""
+    """What the page writes for a step."""
     return [f"{np.floor(step / m + 0.5) / 1000:.3f}" for step in steps]
 
 

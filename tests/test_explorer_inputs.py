@@ -1,13 +1,10 @@
 """What the explorer takes, and the sentence it answers with when it cannot."""
 
-import io
 import tracemalloc
-from decimal import Decimal
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from utils.explorer import AttentionExplorer, inputs
 from utils.explorer.encode import unpack
@@ -62,7 +59,6 @@ def test_every_usual_form_of_weights(given, shape):
             r"hold NaN or infinity, first at .* \(0, 0, 0, 0\)",
         ),
         ([[-0.5, 1.5], [0.5, 0.5]], ["a", "b"], "negative number, -0.5 .* not the scores"),
-        ([[np.inf, 0.0], [0.5, 0.5]], ["a", "b"], "NaN or infinity"),
         ([[0.0, 0.0], [0.5, 0.5]], ["a", "b"], "pass the mask too"),
         ([1.0], ["a"], r"must have shape .* got \(1,\)"),
         (weights(2, 3, 4, 3, 3), TOKENS, "choose one example of the batch"),
@@ -87,15 +83,11 @@ def test_every_usual_form_of_weights(given, shape):
         (torch.tensor(GOOD) + 0j, TOKENS, "must be numbers .* got complex64"),
         ([["0.5", "0.5"], ["0.5", "0.5"]], ["a", "b"], r"must be numbers .* got \[\['0\.5'"),
         (np.array(GOOD, object), TOKENS, "must be numbers .* got object"),
-        ([[Decimal(1)]], ["a"], r"must be numbers .* got \[\[Decimal\('1'\)\]\]"),
-        ([[None]], ["a"], r"must be numbers .* got \[\[None\]\]"),
-        (np.array([["2020"]], "M8[Y]"), ["a"], "must be numbers .* got datetime64"),
         ({1.0}, ["a"], r"must be numbers .* got \{1\.0\}"),
         ((row for row in GOOD), TOKENS, "must be numbers .* got <generator"),
         (torch.empty(3, 3, device="meta"), TOKENS, "must be numbers .* meta"),
         (torch.eye(3).to_sparse(), TOKENS, "must be numbers .* Sparse"),
         ([weights(3, 3), weights(2, 2)], TOKENS, "rectangular .* same shape"),
-        ([[weights(3, 3)], [weights(3, 3)] * 2], TOKENS, "rectangular .* same shape"),
         ([[0.5, torch.tensor(0.5, requires_grad=True)], [0.5, 0.5]], ["a", "b"], "rectangular"),
         (GOOD, None, "must be a list of 3 tokens, got None"),
         (GOOD, dict.fromkeys(TOKENS), "must be a list of 3 tokens, got {'cat': None"),
@@ -221,22 +213,6 @@ def test_cross_attention_with_one_query_or_key():
         AttentionExplorer([[1.0], [1.0]], ["a", "b"])
 
 
-def test_transformer_says_which_block():
-    cross = np.full((3, 4), 0.25)
-    blocks = weights(4, 4), weights(3, 3), cross
-    AttentionExplorer.transformer(*blocks, list("abcd"), TOKENS)
-    for encoder, source, sentence in (
-        (None, list("abcd"), "weights of block 'encoder' must be numbers .* got None"),
-        ({"a": blocks[0]}, list("abcd"), "weights of block 'encoder' must be numbers"),
-        (blocks[0], TOKENS, "of block 'encoder' have 4 rows but 3 queries came"),
-        (blocks[0], "abcd", "of block 'encoder' .* got one string"),
-        (blocks[0], None, "of block 'encoder' must be a list of 4 tokens, got None"),
-        (weights(3, 3), TOKENS, "of block 'cross' have 4 columns but 3 keys came"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            AttentionExplorer.transformer(encoder, *blocks[1:], source, TOKENS)
-
-
 def test_cross_attention_needs_both_sides():
     explorer = AttentionExplorer(weights(2, 5), ["a", "b"], list("vwxyz"))
     assert explorer.meta["panels"][0]["keys"] == list("vwxyz")
@@ -324,19 +300,16 @@ def test_gold_as_pairs_or_as_matrix(rows, columns, gold, pairs):
     ("gold", "got"),
     [
         ([(0, 3)], r"the pair \(0, 3\)"),
-        ([(3, 0)], r"the pair \(3, 0\)"),
         ([(-1, 0)], r"the pair \(-1, 0\)"),
         ([[0, -1]], r"the pair \(0, -1\)"),
         ([(10**30, 0)], r"the pair \(1000"),
         ([(0.5, 1)], r"float64 of shape \(1, 2\)"),
         ([(True, False)], r"bool of shape \(1, 2\)"),
         (np.full((3, 3), 0.5), r"float64 of shape \(3, 3\)"),
-        (np.full((3, 3), np.nan), r"float64 of shape \(3, 3\)"),
         (np.eye(2), r"float64 of shape \(2, 2\)"),
         ((0, 1), r"int64 of shape \(2,\)"),
         (1, r"int64 of shape \(\)"),
         (np.eye(3) + 0j, "complex128"),
-        (np.array([[0, 1]], object), "object"),
         ([("0", "1")], r"\[\('0', '1'\)\]"),
         ([None], r"\[None\]"),
         ([(0, 1), (1,)], r"\[\(0, 1\), \(1,\)\]"),
@@ -348,107 +321,6 @@ def test_gold_as_pairs_or_as_matrix(rows, columns, gold, pairs):
 def test_bad_gold(gold, got):
     with pytest.raises(ValueError, match=f"gold must be .* 0 and 1 of shape .*, got {got}"):
         AttentionExplorer(GOOD, TOKENS, gold=gold)
-
-
-def test_pictures():
-    for image in (
-        np.zeros((8, 8)),
-        torch.rand(3, 8, 8),
-        np.zeros((8, 8, 3), np.uint8),
-        Image.new("RGB", (900, 450)),
-    ):
-        png = Image.open(io.BytesIO(inputs.to_picture(image)))
-        assert png.mode == "RGB"
-        assert max(png.size) <= 512
-    with pytest.raises(ValueError, match="undo the normalisation"):
-        inputs.to_picture(torch.randn(3, 8, 8))
-    with pytest.raises(ValueError, match=r"got \(2, 8, 8\)"):
-        inputs.to_picture(np.zeros((2, 8, 8)))
-    with pytest.raises(ValueError, match="3 × 3 makes 9 patches, but there are 5 keys"):
-        AttentionExplorer.vit(weights(5, 5), np.zeros((8, 8)), (3, 3))
-    with pytest.raises(ValueError, match=r"pass patch_grid=\(rows, columns\)"):
-        AttentionExplorer.vit(weights(8, 8), np.zeros((8, 8)))
-    with pytest.raises(ValueError, match="pass image= too"):
-        AttentionExplorer(GOOD, TOKENS, patch_grid=(1, 3))
-
-
-@pytest.mark.parametrize(
-    ("image", "level"),
-    [
-        (np.ones((8, 8), bool), 255),
-        (torch.ones(3, 8, 8, dtype=torch.bool), 255),
-        (np.full((8, 8), 200), 200),
-        (torch.full((1, 8, 8), 0.5).half(), 128),
-        (Image.new("1", (8, 8), 1), 255),
-        (Image.new("F", (8, 8), 0.5), 128),
-        (Image.new("I", (8, 8), 200), 200),
-    ],
-)
-def test_how_bright_a_picture_is(image, level):
-    png = Image.open(io.BytesIO(inputs.to_picture(image)))
-    assert png.getpixel((4, 4)) == (level, level, level)
-
-
-def png_bytes():
-    buffer = io.BytesIO()
-    Image.effect_noise((64, 64), 50).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("image", "sentence"),
-    [
-        (b"junk", "bytes of a PNG or JPEG file, .* cannot read: b'junk'"),
-        (b"", "cannot read: b''"),
-        (png_bytes()[:1000], r"cannot read: b'\\x89PNG"),
-        ("cat.png", r"must be a PIL image, .*\(3, height, width\), got 'cat\.png'"),
-        (io.BytesIO(png_bytes()), "must be a PIL image, .* got <_io.BytesIO"),
-        ({}, "must be a PIL image, .* got {}"),
-        ([["a"]], r"must be a PIL image, .* got \[\['a'\]\]"),
-        ([[1], [1, 2]], r"must be a PIL image, .* got \[\[1\], \[1, 2\]\]"),
-        (np.array([[None]]), "must be a PIL image, .* got object"),
-        (np.zeros((8, 8), complex), "must be a PIL image, .* got complex128"),
-        (np.zeros((8, 8), "M8[s]"), "must be a PIL image, .* got datetime64"),
-        (torch.zeros(3, 8, 8, device="meta"), "must be a PIL image, .* meta"),
-        (torch.zeros(1, 3, 8, 8), r"got \(1, 3, 8, 8\)"),
-        (5, r"got \(\)"),
-        (np.full((8, 8), 256), "whole numbers must lie in 0 to 255, got 256 to 256"),
-        (np.full((8, 8), -1), "whole numbers must lie in 0 to 255, got -1 to -1"),
-        (Image.new("I;16", (8, 8), 7000), "whole numbers must lie in 0 to 255, got 7000"),
-        (np.full((8, 8), np.nan), "must lie between 0 and 1, got nan"),
-        (np.full((8, 8), np.inf), "must lie between 0 and 1, got inf"),
-        (np.zeros((0, 8)), r"the image is empty: its shape is \(0, 8\)"),
-        (np.zeros((8, 0, 3), np.uint8), "the image is empty"),
-        (Image.new("RGB", (0, 5)), r"the image is empty: its size is \(0, 5\)"),
-        (None, "image must be a PIL image, .* got None"),
-    ],
-)
-def test_bad_pictures(image, sentence):
-    for make in (
-        lambda: AttentionExplorer.vit(weights(4, 4), image),
-        lambda: AttentionExplorer.caption(weights(2, 4), ["a", "b"], image),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            make()
-
-
-@pytest.mark.parametrize(
-    "grid",
-    [
-        (2.5, 2.0), (2.0, 2.0), "22", ("2", "2"), (-2, -2), (0, 4), (1, 2, 2), 2, {1, 4},
-        {1: 0, 4: 0}, (np.nan, 2), (np.inf, 2), (None, 2), (10**30, 1), [[2], [2, 2]], 2j,
-    ],
-)  # fmt: skip
-def test_bad_patch_grids(grid):
-    for make in (AttentionExplorer.vit, lambda w, *rest: AttentionExplorer.caption(w, "ab", *rest)):
-        with pytest.raises(ValueError, match="must be two whole numbers above 0, .* got "):
-            make(weights(4, 4), np.zeros((8, 8)), grid)
-
-
-@pytest.mark.parametrize("grid", [(1, 4), [1, 4], np.array([1, 4]), torch.tensor([1, 4])])
-def test_good_patch_grids(grid):
-    explorer = AttentionExplorer.vit(weights(4, 4), np.zeros((8, 8)), grid)
-    assert explorer.meta["grid"] == [1, 4]
 
 
 def test_any_text_can_be_a_token():

@@ -183,6 +183,8 @@ def test_a_shallow_block_says_which_layer_it_shows(page, tmp_path):
     page.keyboard.press("PageDown")
     settle(page)
     assert names.all_inner_texts() == ["deep", "shallow: layer 1, head 1"]
+    aloud = page.locator(".ax-map").nth(1).get_attribute("aria-label")
+    assert aloud.startswith("Heatmap of shallow, layer 1, head 1,")
     page.click(".ax-views label:has-text('All heads')")
     settle(page)  # a grid shows every head
     assert names.all_inner_texts() == ["deep", "deep", "shallow", "shallow: layer 1, head 1"]
@@ -236,16 +238,6 @@ def test_equals_are_equal_to_page_and_words(page, tmp_path):
 
 
 # --- smaller things
-
-
-def test_a_state_saved_by_an_earlier_version_is_shown(page, tmp_path):
-    """It does not say how many large weights each layer has."""
-    weights = np.random.default_rng(0).dirichlet(np.full(5, 0.2), size=(3, 2, 5))
-    explorer = AttentionExplorer(weights, list("abcde"), layer=2, head=1, token=1, key=3)
-    for panel in explorer.meta["panels"]:
-        del panel["escaped"]
-    show(page, explorer, tmp_path)
-    assert f"b looks at d: {weights[2, 1, 1, 3]:.3f}" in sentence(page)
 
 
 def test_the_chosen_head_is_in_view_when_heads_are_sorted(page, tmp_path):

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +11,11 @@ import traitlets
 from PIL import Image
 
 from tests.explorerpage import softmax
-from utils.explorer import AttentionExplorer, head_distance, head_entropy, page, rollout, static
-from utils.explorer.sheet import STOPS, Sheet, ramp
+from utils.explorer import AttentionExplorer, head_distance, head_entropy, page, rollout
+from utils.explorer.sheet import Sheet, luminance, ramp, rgb
+from utils.explorer.snapshot import label
+from utils.layers import Weights
 
-JS = Path(page.__file__).with_name("explorer.js").read_text(encoding="utf-8")
 TOKENS = ["the", "animal", "was", "tired"]
 
 
@@ -94,9 +94,8 @@ def test_a_choice_in_the_page_arrives(explorer):
 
 
 def test_blocks_stand_side_by_side():
-    explorer = AttentionExplorer.transformer(
-        softmax(2, 2, 3, 3), softmax(2, 2, 4, 4), softmax(2, 2, 4, 3), ["a", "b", "c"], TOKENS
-    )
+    blocks = Weights(softmax(2, 2, 3, 3), softmax(2, 2, 4, 4), softmax(2, 2, 4, 3))
+    explorer = AttentionExplorer(blocks, source=["a", "b", "c"], target=TOKENS)
     assert [entry["name"] for entry in explorer.meta["panels"]] == ["encoder", "decoder", "cross"]
     assert explorer.meta["panels"][2]["queries"] == TOKENS
     assert explorer.meta["panels"][2]["keys"] == ["a", "b", "c"]
@@ -114,14 +113,13 @@ def test_compare_with_another_model_or_input(explorer):
     other = AttentionExplorer(softmax(2, 3, 2, 2), ["hello", "you"])
     two = AttentionExplorer(explorer.weights, TOKENS, compare=other)
     assert two.meta["panels"][1]["queries"] == ["hello", "you"]
-    with pytest.raises(ValueError, match="name of its own"):
-        AttentionExplorer(explorer.weights, TOKENS, compare={"this": softmax(2, 3, 4, 4)})
 
 
 def test_only_what_stands_for_the_same_links_is_paired():
     words, other = list("abcd"), list("wxyz")
-    second = AttentionExplorer.transformer(*softmax(3, 2, 2, 4, 4, seed=1), words, other)
-    both = AttentionExplorer.transformer(*softmax(3, 2, 2, 4, 4), words, other, compare=second)
+    tokens = {"source": words, "target": other}
+    second = AttentionExplorer(Weights(*softmax(3, 2, 2, 4, 4, seed=1)), **tokens)
+    both = AttentionExplorer(Weights(*softmax(3, 2, 2, 4, 4)), **tokens, compare=second)
     assert [entry["partner"] for entry in both.meta["panels"]] == [3, 4, 5, 0, 1, 2]
     for compare in (AttentionExplorer(softmax(4, 4), other), softmax(2, 3, 4, 4)):
         lone = AttentionExplorer(softmax(2, 2, 4, 4), words, compare=compare)
@@ -198,7 +196,6 @@ def all_kinds():
         AttentionExplorer(lower, TOKENS, mask=causal, gold=[(1, 0)], token=1, title="T"),
     )
     yield "lines", AttentionExplorer(softmax(4, 4), TOKENS, view="lines", token=2)
-    yield "heads", AttentionExplorer(softmax(2, 3, 4, 4), TOKENS, view="heads")
     yield "long", AttentionExplorer(softmax(1, 1, 300, 300), ["word"] * 300)
     yield "chinese", AttentionExplorer(softmax(4, 4), list("動物累了"))
     yield "persian", AttentionExplorer(softmax(3, 3), ["حیوان", "خسته", "بود"], view="lines")
@@ -228,9 +225,9 @@ def test_still_heatmap_shows_the_weights(monkeypatch):
     weights, places = softmax(40, 40, seed=3), []
     paint = Sheet.map
 
-    def spy(sheet, x, y, wide, tall, values, **shades):
+    def spy(sheet, x, y, wide, tall, values):
         places.append((round(x), round(y), round(wide / 40)))
-        paint(sheet, x, y, wide, tall, values, **shades)
+        paint(sheet, x, y, wide, tall, values)
 
     monkeypatch.setattr(Sheet, "map", spy)
     explorer = AttentionExplorer(weights, [f"t{i}" for i in range(40)])
@@ -249,20 +246,18 @@ def test_alt_text_says_who_looks_at_whom():
     )
 
 
-def test_page_and_python_use_the_same_colours():
-    stops = re.search(r"light: \[([^\]]+)\]", JS).group(1)
-    assert tuple(re.findall(r"#\w{6}", stops)) == STOPS
+def test_luminance_by_hand():
+    assert luminance((255, 255, 255)) == pytest.approx(1) and luminance((0, 0, 0)) == 0
+    assert luminance((119, 119, 119)) == pytest.approx(0.1845, abs=1e-4)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_ramps_change_lightness_one_way_only(theme):
-    stops = re.findall(r"#\w{6}", re.search(theme + r": \[([^\]]+)\]", JS).group(1))
-    channels = np.array([[int(s[i : i + 2], 16) for i in (1, 3, 5)] for s in stops]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ [0.2126, 0.7152, 0.0722]
-    steps = np.diff(luminance)
+    found = re.search(theme + r": \[([^\]]+)\]", page.joined("colours")).group(1)
+    light = luminance(np.array([rgb(stop) for stop in re.findall(r"#\w{6}", found)]))
+    steps = np.diff(light)
     assert (steps < 0).all() or (steps > 0).all()
-    high, low = luminance.max(), luminance.min()
+    high, low = light.max(), light.min()
     assert (high + 0.05) / (low + 0.05) > 10
 
 
@@ -278,10 +273,10 @@ def test_page_names_no_other_host_and_keeps_tokens_as_text(tmp_path):
 
 
 def test_labels_make_the_invisible_visible():
-    assert static.label("a\nb\tc") == "a⏎b⇥c"
-    assert static.label("") == "∅"
-    assert static.label("  ") == "␣␣"
-    assert static.label("x" * 100, 10) == "x" * 9 + "…"
+    assert label("a\nb\tc") == "a⏎b⇥c"
+    assert label("") == "∅"
+    assert label("  ") == "␣␣"
+    assert label("x" * 100, 10) == "x" * 9 + "…"
 
 
 # --- measures

@@ -283,7 +283,7 @@ def test_prediction_draws_only_after_a_guess():
     assert "none of the options" in repr(predict("P03-1", lambda: drawn.append(1), guess="q"))
     assert drawn == [1]
     with pytest.raises(TypeError, match="function that draws"):
-        predict("P03-1", None)
+        predict("P03-1", 7)
 
 
 def click(view, letter):

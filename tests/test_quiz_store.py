@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from utils.quiz import check, store
+from utils.quiz import check, predict, registry, said, store
 
 
 @pytest.fixture(autouse=True)
@@ -126,3 +126,29 @@ def test_where_the_file_is(monkeypatch, tmp_path):
     assert store.path().parent == Path(store.__file__).resolve().parents[2]
     monkeypatch.setenv("COURSE_PROGRESS", "~/mine.json")
     assert store.path() == Path.home() / "mine.json"
+
+
+def test_a_prediction_is_kept_for_the_cell_below(capsys):
+    """Asked alone, it gives nothing away; the experiment's cell says what was guessed."""
+
+    def printed():
+        said("P03-1")
+        return capsys.readouterr().out
+
+    def click(number):
+        box = view._widget()
+        box.children[1 + number].children[0].click()
+        return box.children[-2].value
+
+    item, view = registry.get("P03-1", "P"), predict("P03-1")
+    assert "next cell shows what happens" in repr(view)
+    neutral = printed()
+    assert "not said yet" in neutral and neutral.count("\n") == 1
+    for noted in (repr(predict("P03-1", guess="a")), click(1)):
+        assert "noted" in noted and "next cell" in noted
+        secrets = [item.reveal, *(option.reason for option in item.options)]
+        assert not any(text[:30] in noted for text in secrets)
+    assert f"you said b) {item.options[1].text}" in printed()  # the later one, clicked
+    assert click(0) and item.options[0].reason in printed()
+    store.record("P03-1", "right", answer="f")  # an option that is no longer there
+    assert printed() == neutral

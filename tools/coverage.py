@@ -5,6 +5,7 @@ of all ids is tests/lecture_items.txt.
 """
 
 import re
+from functools import cache
 
 import nbformat
 
@@ -25,15 +26,16 @@ def items_of(number: str) -> set[str]:
     return {item for item in all_items() if item[1:3] == number}
 
 
-def shown(number: str = "") -> set[str]:
-    """The items tagged in the notebooks whose names begin with ``number``."""
+@cache
+def shown() -> frozenset[str]:
+    """The items tagged in any notebook: those of 03 may stand in 03b, slide checks in A1."""
     tags = {
         tag
-        for path in notebook_paths(number)
+        for path in notebook_paths()
         for cell in nbformat.read(path, as_version=4).cells
         for tag in cell.metadata.get("tags", [])
     }
-    return {tag for tag in tags if ITEM.fullmatch(tag)}
+    return frozenset(tag for tag in tags if ITEM.fullmatch(tag))
 
 
 def in_order(items: set[str]) -> list[str]:

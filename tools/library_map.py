@@ -12,8 +12,8 @@ from tools import rooms
 from tools.project import ROOT
 
 UTILS = ROOT / "utils"
-CLOSED = ("explorer", "quiz")
-TAUGHT = re.compile(r"\bnotebook (\d\d)(?:, section (\d+))?", re.IGNORECASE)
+CLOSED = ("explorer", "extras", "quiz")
+TAUGHT = re.compile(r"\bnotebook (\d\d[a-z]?|A\d)\b", re.IGNORECASE)
 
 
 def public_names(file: Path) -> list[str]:
@@ -36,7 +36,7 @@ def purpose(file: Path) -> str:
 
 def taught_in(file: Path) -> str:
     """The notebooks that the docstrings of a file name, such as ``03``."""
-    return " ".join(sorted({number for number, _ in TAUGHT.findall(file.read_text("utf-8"))}))
+    return " ".join(sorted({number for number in TAUGHT.findall(file.read_text("utf-8"))}))
 
 
 def table() -> str:

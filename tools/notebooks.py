@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import nbformat
@@ -15,6 +16,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from tools.minutes import run_seconds
 from tools.project import ROOT, notebook_paths
 from tools.stamp import stamp_notebook
 
@@ -34,15 +36,18 @@ PROGRESS_BAR = re.compile(r"\d+%\|.*\| \d+/\d+ \[")  # as tqdm writes it
 
 
 def execute(notebook: NotebookNode, folder: str, timeout: int = 600) -> None:
-    """Run all cells in ``folder``; the outputs are put into ``notebook``."""
-    NotebookClient(
+    """Run all cells in ``folder``, as nobody has; the outputs are put into ``notebook``."""
+    client = NotebookClient(
         notebook,
         timeout=timeout,
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
         resources={"metadata": {"path": folder}},
-    ).execute()
+    )
+    with tempfile.TemporaryDirectory() as empty:
+        progress = {"COURSE_PROGRESS": os.path.join(empty, "progress.json")}
+        client.execute(env={"OMP_NUM_THREADS": "1"} | os.environ | progress)
 
 
 def normalise(notebook: NotebookNode) -> None:
@@ -85,12 +90,9 @@ def main(arguments: list[str]) -> int:
     chosen = arguments[0] if arguments else ""
     paths = notebook_paths(chosen)
     if not paths:
-        print(f"no notebook begins with {chosen!r} in {ROOT / 'notebooks'}", file=sys.stderr)
+        print(f"no notebook has the number {chosen!r} in {ROOT / 'notebooks'}", file=sys.stderr)
         return 1
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["COURSE_PROGRESS"] = os.path.join(folder, "progress.json")  # nobody's own
-        return max(run(path) for path in paths)
+    return max(run(path) for path in paths)
 
 
 def run(path: Path) -> int:
@@ -100,12 +102,15 @@ def run(path: Path) -> int:
     print(f"running {path.name}", flush=True)
     notebook = nbformat.read(path, as_version=4)
     stamp_notebook(notebook, path.name)
+    began = time.monotonic()
     try:
         execute(notebook, str(path.parent))
     except CellExecutionError as error:
         print(error, file=sys.stderr)
         print(f"{path.name} failed and was left as it was.", file=sys.stderr)
         return 1
+    if (took := time.monotonic() - began) > (run_seconds(notebook) or took):
+        print(f"  it ran for {took:.0f} seconds here, longer than its title cell says")
     normalise(notebook)
     nbformat.write(notebook, path)
     for sentence in complaints(notebook, path.name):

@@ -19,6 +19,11 @@ def version() -> str:
     return _project()["version"]
 
 
+def number(name: str) -> str:
+    """What a notebook is called for short: ``03``, ``03b`` or ``A1``."""
+    return name.split("_")[0]
+
+
 def notebook_paths(chosen: str = "") -> list[Path]:
-    """The notebooks in order; ``chosen`` is the beginning of a name, such as ``03``."""
-    return sorted((ROOT / "notebooks").glob(f"{chosen}*.ipynb"))
+    """The notebooks in order, or the one whose number is ``chosen``, such as ``03b``."""
+    return sorted((ROOT / "notebooks").glob(f"{chosen or '*'}_*.ipynb"))

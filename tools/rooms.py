@@ -13,15 +13,16 @@ from tools.project import ROOT
 GROUND = "ground floor"  # the files that lie in utils/ itself
 MAY_USE = {
     GROUND: (),
+    "extras": (GROUND,),
     "text": (GROUND,),
     "layers": (GROUND,),
     "models": (GROUND, "text", "layers"),
     "train": (GROUND, "text", "layers"),  # the model and its trainer are strangers
-    "tasks": (GROUND, "text", "layers", "models", "train"),
+    "tasks": (GROUND, "extras", "text", "layers", "models", "train"),
     "figures": (GROUND, "text", "layers", "tasks"),
     "explorer": (GROUND, "layers"),
-    "notebook": (GROUND, "tasks", "figures", "explorer"),
-    "quiz": (GROUND, "text", "layers", "models", "train", "tasks", "figures", "notebook"),
+    "notebook": (GROUND, "extras", "tasks", "figures", "explorer"),
+    "quiz": (GROUND, "extras", "text", "layers", "models", "train", "tasks", "figures", "notebook"),
 }
 
 
@@ -114,7 +115,10 @@ def picture(root: Path = ROOT) -> str:
         return graph[room].union(*(below(other) for other in graph[room]))
 
     lines = ["```mermaid", "graph TD"]
+    used = set().union(*graph.values())
     for room in reversed([room for room in MAY_USE if room in graph]):
+        if room not in used and not graph[room] and room != GROUND:
+            lines.append(f"    {_node(room)}")  # stands alone, and is a room all the same
         implied = set().union(*(below(other) for other in graph[room]))
         for other in (other for other in MAY_USE if other in graph[room] - implied):
             lines.append(f"    {_node(room)} --> {_node(other)}")

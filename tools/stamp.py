@@ -1,7 +1,8 @@
-"""Write what stands in one place into what repeats it: badges, set-up cells, README.
+"""Write what stands in one place into what repeats it: badges, minutes, set-up cells, README.
 
-The address and the version come from pyproject.toml, the README's map from the library.  The set-up
-cell has its source here and is the same in every notebook; a test proves that all copies agree.
+The address and the version come from pyproject.toml, the minutes from the formula in minutes.py,
+the README's map from the library.  The set-up cell has its source here and is the same in every
+notebook; a test proves that all copies agree.
 """
 
 import re
@@ -9,6 +10,7 @@ import re
 import nbformat
 
 from tools import library_map, rooms
+from tools.minutes import TIME, reading
 from tools.project import ROOT, address, notebook_paths, version
 
 SETUP_CELL = """\
@@ -68,7 +70,7 @@ def badge(notebook: str) -> str:
 
 
 def stamp_notebook(notebook: nbformat.NotebookNode, name: str) -> None:
-    """Put badge and set-up cell into ``notebook``, adding whichever is missing."""
+    """Put badge, set-up cell and minutes into ``notebook``; only minutes must be there before."""
     first = notebook.cells[0]
     if BADGE.search(first.source):
         first.source = BADGE.sub(lambda _: badge(name), first.source)
@@ -83,6 +85,7 @@ def stamp_notebook(notebook: nbformat.NotebookNode, name: str) -> None:
     cell.metadata.update(
         {"tags": ["setup"], "cellView": "form", "jupyter": {"source_hidden": True}}
     )
+    first.source = TIME.sub(f"**Time** {reading(notebook)} minutes", first.source)
 
 
 def stamp_readme(text: str) -> str:

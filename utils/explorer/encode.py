@@ -80,7 +80,7 @@ def deflate(piece: bytes) -> bytes:
 
 
 def unpack(data: bytes, counts: list[int]) -> list[np.ndarray]:
-    """What explorer.js reads: planes of so many values (or masks), one after the other."""
+    """What js/weights.js reads: planes of so many values (or masks), one after the other."""
     raw = np.frombuffer(zlib.decompress(data, -15), np.uint8)
     found, large = [], raw[sum(counts) :].view("<u2")
     for count in counts:

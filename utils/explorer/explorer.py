@@ -18,10 +18,8 @@ import anywidget
 import numpy as np
 import traitlets
 
-from . import inputs, page, static
-from .encode import END, deflate, pack_weights
-from .inputs import Panel
-from .measures import rollout, sort_keys
+from . import inputs, page, panels, static
+from .snapshot import Snapshot
 
 HERE = Path(__file__).parent
 VIEWS = ("heatmap", "lines", "heads", "image", "words")
@@ -35,8 +33,12 @@ SELECTION = (
 class AttentionExplorer(anywidget.AnyWidget):
     """Look at attention weights: rows are queries (who looks), columns are keys (what is seen).
 
-    weights     (M, N), (H, M, N) or (L, H, M, N): a tensor, an array, nested lists or a list over
-                layers; or a dict of several such blocks, shown side by side
+    weights     the ``Weights`` of a model, with all the blocks it has, side by side; or a bare
+                (M, N), (H, M, N) or (L, H, M, N): a tensor, an array, nested lists, a list over
+                layers; or a dict of several such blocks
+    source, target
+                the tokens of ``Weights``: encoder source × source, decoder target × target, cross
+                target × source.  A block alone can do with queries (and keys).
     queries     the M tokens that look; for several blocks a dict of lists
     keys        the N tokens that are looked at; left out for self-attention
     mask        boolean (M, N), True = may look: what is forbidden is hatched
@@ -49,12 +51,11 @@ class AttentionExplorer(anywidget.AnyWidget):
                 the selection; each is a trait that a cell can read, set and observe
     """
 
-    _esm = page.LOADER
+    _esm = page.joined(*page.MODULES, "widget")
     _css = HERE / "explorer.css"
     _ipython_display_ = None  # ipywidgets 7 would show the bare widget: use our bundle everywhere
 
     meta = traitlets.Dict().tag(sync=True)
-    code = traitlets.Bytes().tag(sync=True)  # explorer.js, packed
     data = traitlets.Bytes().tag(sync=True)
     picture = traitlets.Bytes().tag(sync=True)
 
@@ -73,9 +74,11 @@ class AttentionExplorer(anywidget.AnyWidget):
     def __init__(
         self,
         weights: Any,
-        queries: Any,
+        queries: Any = None,
         keys: Any = None,
         *,
+        source: Any = None,
+        target: Any = None,
         mask: Any = None,
         gold: Any = None,
         compare: Any = None,
@@ -93,40 +96,33 @@ class AttentionExplorer(anywidget.AnyWidget):
         all_heads: bool = False,
         difference: bool = False,
     ) -> None:
-        panels = _panels(weights, queries, keys, mask, gold)
-        self._own = len(panels)
+        blocks = panels.of_blocks(weights, queries, keys, source, target, mask, gold)
+        self._own = len(blocks)
         if compare is not None:
-            panels += _compared(compare, panels)
+            blocks = panels.with_compared(blocks, *_second(compare))
         grid = None
         if image is not None:
-            grid = inputs.to_patch_grid(patch_grid, len(panels[0].keys))
-            if panels[0].keys == panels[0].queries:
-                if any(panel.name == "rollout" for panel in panels):
-                    raise ValueError(
-                        "with image= the explorer adds a block of the name 'rollout': call your "
-                        "own something else"
-                    )
-                flow = rollout(panels[0].weights)[:, None].astype(np.float32)  # (L, 1, N, N)
-                panels.append(Panel("rollout", flow, *_tokens(panels[0]), flow=True))
+            grid = inputs.to_patch_grid(patch_grid, len(blocks[0].keys))
+            if blocks[0].keys == blocks[0].queries:
+                blocks.append(panels.rollout_of(blocks))
         elif patch_grid is not None:
             raise ValueError("patch_grid says how patches lie on a picture: pass image= too")
-        inputs.check_together(panels)
-        self._panels, self._grid = panels, grid
+        panels.check_together(blocks)
+        self._panels, self._grid = blocks, grid
         self._title = "" if title is None else inputs.to_text(title)
         picture = b"" if image is None else inputs.to_picture(image)
         if threshold is None:  # weak lines hide strong ones, the more so the more keys there are
-            threshold = min(0.05, max(0.005, round(1.5 / len(panels[0].keys), 3)))
+            threshold = min(0.05, max(0.005, round(1.5 / len(blocks[0].keys), 3)))
         chosen = {
             "view": ("heatmap" if image is None else "image") if view is None else view,
-            "block": panels[0].name if block is None else block,
+            "block": blocks[0].name if block is None else block,
             "layer": layer, "head": head, "token": token, "key": key, "threshold": threshold,
             "sort": sort, "all_heads": all_heads, "difference": difference,
         }  # fmt: skip
         chosen = self._checked(chosen)
-        data, escaped = _encode(panels)
-        meta = _describe(panels, self._own, grid, self._title, escaped)
-        code = page.packed_code()
-        super().__init__(meta=meta, code=code, data=data, picture=picture, **chosen)
+        data, escaped = panels.encode(blocks)
+        meta = panels.describe(blocks, self._own, grid, self._title, escaped)
+        super().__init__(meta=meta, data=data, picture=picture, **chosen)
 
     # --- the selection: checked here, so that a wrong number is an error and no blank picture ---
 
@@ -140,18 +136,18 @@ class AttentionExplorer(anywidget.AnyWidget):
     def _allowed(self, name: str, value: Any, block: str | None = None) -> Any:
         if getattr(value, "ndim", None) == 0:  # a number of numpy or torch: tensor.argmax(), say
             value = value.item()
-        panels = {panel.name: panel for panel in self._panels}
+        blocks = {panel.name: panel for panel in self._panels}
         choices: Any = {
             "view": VIEWS if self._grid else VIEWS[:3],
             "sort": SORTS,
-            "block": tuple(panels),
+            "block": tuple(blocks),
         }.get(name)
         if choices is not None and not (isinstance(value, str) and value in choices):
             extra = " (image and words need image=)" if name == "view" and not self._grid else ""
             raise traitlets.TraitError(
                 f"{name} must be one of {', '.join(map(repr, choices))}{extra}, got {value!r}"
             )
-        panel = panels.get(self.block if block is None else block, self._panels[0])
+        panel = blocks.get(self.block if block is None else block, self._panels[0])
         most = {
             "layer": max(p.weights.shape[0] for p in self._panels),
             "head": max(p.weights.shape[1] for p in self._panels),
@@ -196,25 +192,13 @@ class AttentionExplorer(anywidget.AnyWidget):
     # --- ready-made explorers ---
 
     @classmethod
-    def transformer(
-        cls, encoder: Any, decoder: Any, cross: Any, source: Any, target: Any, **options: Any
-    ) -> AttentionExplorer:
-        """Encoder, decoder and cross-attention of a Transformer side by side."""
-        return cls(
-            {"encoder": encoder, "decoder": decoder, "cross": cross},
-            {"encoder": source, "decoder": target, "cross": target},
-            {"encoder": source, "decoder": target, "cross": source},
-            **options,
-        )
-
-    @classmethod
     def vit(
         cls, weights: Any, image: Any, patch_grid: tuple[int, int] | None = None, **options: Any
     ) -> AttentionExplorer:
         """A Vision Transformer: the patches and class token name themselves."""
         if image is None:
             raise ValueError(f"{inputs.IMAGE}, got None")
-        array = inputs.to_weights(weights)
+        array = inputs.to_weights(inputs.one_block(weights, "encoder"))
         high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
         extra = array.shape[-1] - high * wide
         names = ["[CLS]", *(f"[REG{i}]" for i in range(1, extra))][:extra]
@@ -230,7 +214,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         """Words that look at a picture, one after the other: a grid over time."""
         if image is None:
             raise ValueError(f"{inputs.IMAGE}, got None")
-        array = inputs.to_weights(weights)
+        array = inputs.to_weights(inputs.one_block(weights, "cross"))
         high, wide = inputs.to_patch_grid(patch_grid, array.shape[-1])
         names = [f"[extra {i}]" for i in range(array.shape[-1] - high * wide)]
         names += [f"patch {row},{column}" for row in range(high) for column in range(wide)]
@@ -258,18 +242,27 @@ class AttentionExplorer(anywidget.AnyWidget):
             f"keys={columns})"
         )
 
+    def snapshot(self) -> Snapshot:
+        """What is shown at this moment, for those who draw it or say it."""
+        names = ("picture", "block", "layer", "head", "token", "key", "threshold", "all_heads")
+        return Snapshot(
+            name=repr(self), title=self._title, panels=tuple(self._panels), grid=self._grid,
+            view="heatmap" if self.view == "heads" else self.view,
+            **{name: getattr(self, name) for name in names},
+        )  # fmt: skip
+
     def describe(self) -> str:
-        """What the picture shows, in words: the text alternative of the PNG."""
-        return static.describe(self)
+        """What the still picture shows, in words: the text alternative of the PNG."""
+        return static.describe(self.snapshot())
 
     def to_png(self) -> bytes:
-        """The current view as a PNG."""
-        return static.draw(self)
+        """The current view as a PNG; of all heads the chosen one."""
+        return static.draw(self.snapshot())
 
     def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
         data, metadata = super()._repr_mimebundle_() or ({}, {})
         # Numbers stay out of the plain text: trained weights differ from machine to machine.
-        data["text/plain"] = static.summary(self)
+        data["text/plain"] = static.summary(self.snapshot())
         data["image/png"] = base64.b64encode(self.to_png()).decode()
         return data, {**metadata, "image/png": {"alt": self.describe()}}
 
@@ -289,87 +282,13 @@ def _to_read(weights: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _tokens(panel: Panel) -> tuple[list[str], list[str]]:
-    return panel.queries, panel.keys
-
-
-def _panels(weights: Any, queries: Any, keys: Any, mask: Any, gold: Any) -> list[Panel]:
-    """One panel, or one for each named block."""
-    if not isinstance(weights, Mapping):
-        return [inputs.make_panel("", weights, queries, keys, mask, gold)]
-    if not weights:
-        raise ValueError("the weights are an empty dict: there must be a block")
-    parts = (queries, keys, mask, gold)
-    for part in parts:
-        if isinstance(part, Mapping) and (unknown := set(part) - set(weights)):
-            raise ValueError(f"there is no block {unknown.pop()!r}; there are {list(weights)}")
-    return [
-        inputs.make_panel(
-            inputs.to_text(name), block, *(inputs.by_block(part, name) for part in parts)
-        )
-        for name, block in weights.items()
-    ]
-
-
-def _compared(compare: Any, own: list[Panel]) -> list[Panel]:
-    """The panels of a second model or input, named so that they can be told apart."""
+def _second(compare: Any) -> tuple[str, Any]:
+    """What to compare with, and its name: the panels of another explorer, or weights."""
     name = "other"
     if isinstance(compare, Mapping):
         if len(compare) != 1:
             raise ValueError(f"compare takes one named entry, got {len(compare)}")
         ((name, compare),) = compare.items()
-    name = inputs.to_text(name)
     if isinstance(compare, AttentionExplorer):
-        theirs = compare._panels[: compare._own]
-        named = [f"{name}: {p.name}" if p.name else name for p in theirs]
-        copies = [Panel(n, p.weights, *_tokens(p), p.mask, p.gold) for n, p in zip(named, theirs)]
-    else:
-        if len(own) > 1:
-            raise ValueError("to compare several blocks, pass another AttentionExplorer")
-        first = own[0]
-        copies = [inputs.make_panel(name, compare, *_tokens(first), first.mask, first.gold)]
-    if not own[0].name:
-        own[0].name = "this"
-    for i, (mine, other) in enumerate(zip(own, copies)):
-        if mine.weights.shape == other.weights.shape and _tokens(mine) == _tokens(other):
-            mine.partner, other.partner = len(own) + i, i
-    return copies
-
-
-def _describe(
-    panels: list[Panel], own: int, grid: tuple[int, int] | None, title: str,
-    escaped: list[list[int]],
-) -> dict[str, Any]:  # fmt: skip
-    """What the page is told of the panels, all but the weights."""
-    described = []
-    for i, panel in enumerate(panels):
-        entry = {
-            "name": panel.name, "shape": list(panel.weights.shape), "flow": panel.flow,
-            "compared": i >= own and not panel.flow, "partner": panel.partner,
-            "m": panel.m, "masked": panel.mask is not None,
-            "queries": panel.queries, "gold": [list(pair) for pair in panel.gold],
-            "escaped": escaped[i],
-        }  # fmt: skip
-        if panel.keys != panel.queries:
-            entry["keys"] = panel.keys
-        if not panel.flow:
-            entry["measures"] = sort_keys(panel.weights)
-        described.append(entry)
-    meta: dict[str, Any] = {"title": title, "panels": described}
-    if grid:
-        meta["grid"] = list(grid)
-    return meta
-
-
-def _encode(panels: list[Panel]) -> tuple[bytes, list[list[int]]]:
-    """All weights and masks as one stream, and how many 16-bit values each layer has."""
-    stream, large = [], []
-    for panel in panels:
-        plane, rest = pack_weights(panel.weights, panel.m)
-        stream.append(plane)
-        large.append(rest)
-        if panel.mask is not None:
-            stream.append(deflate(panel.mask.astype(np.uint8).tobytes()))
-    rest = b"".join(layer.tobytes() for layers in large for layer in layers)
-    escaped = [[len(layer) for layer in layers] for layers in large]
-    return b"".join([*stream, deflate(rest), END]), escaped
+        compare = compare._panels[: compare._own]
+    return inputs.to_text(name), compare

@@ -1,21 +1,17 @@
-"""What the explorer accepts, checked once and brought into one form: a list of panels.
-
-A panel is one attention block with its own tokens: the only one of a plain call, or the encoder,
-the decoder and the cross-attention of a Transformer, or the same block of a second model.
-"""
+"""What the explorer accepts, checked once, and the sentence when it is wrong."""
 
 from __future__ import annotations
 
 import io
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from .encode import steps_per_thousandth
+from utils.arrays import to_array
+from utils.layers.weights import Weights
 
 MAX_TOKENS = 2048  # a side: more has no readable picture
 MAX_WEIGHTS = 48_000_000  # in all: 12 layers × 12 heads × 512² fits with room
@@ -27,64 +23,29 @@ IMAGE = (
 )
 
 
-@dataclass
-class Panel:
-    """One block of weights (L, H, M, N) with the words for its rows and columns."""
-
-    name: str
-    weights: np.ndarray
-    queries: list[str]
-    keys: list[str]
-    mask: np.ndarray | None = None  # (M, N) boolean, True = may look
-    gold: list[tuple[int, int]] = field(default_factory=list)  # (query, key) pairs
-    partner: int | None = None  # number of the panel whose weights stand for the same links
-    flow: bool = False  # the rollout: shown in the picture view only
-
-    @property
-    def m(self) -> int:
-        """How many steps a thousandth has on its way to the page: see encode.py."""
-        return steps_per_thousandth(self.weights.shape[-1])
-
-    @property
-    def top(self) -> int:
-        """How many steps a weight of 1 has."""
-        return 1000 * self.m
-
-
-def make_panel(
-    name: str, weights: Any, queries: Any, keys: Any = None, mask: Any = None, gold: Any = None
-) -> Panel:
-    """Check one block and put it into a `Panel`."""
-    where = f" of block {name!r}" if name else ""
-    array = to_weights(weights, where)
-    rows, columns = array.shape[-2:]
-    queries = to_tokens(queries, rows, "queries", "rows", where)
-    if keys is None:
-        if rows != columns:
-            raise ValueError(
-                f"the weights{where} have {counted(rows, 'rows')} (queries) and "
-                f"{counted(columns, 'columns')} (keys): this is cross-attention, so pass keys= "
-                f"with {counted(columns, 'tokens')}"
-            )
-        keys = queries
-    keys = to_tokens(keys, columns, "keys", "columns", where)
-    may_look = None if mask is None else to_mask(mask, rows, columns, where)
-    check_rows(array, may_look, where)
-    return Panel(name, array, queries, keys, may_look, to_gold(gold, rows, columns, where))
-
-
-def check_together(panels: list[Panel]) -> None:
-    """What must hold of all panels at once: names of their own, and not too many weights."""
-    names = [panel.name for panel in panels]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"every block needs a name of its own, {name!r} is there twice")
-    total = sum(panel.weights.size for panel in panels)
-    if total > MAX_WEIGHTS:
+def example(weights: Weights) -> dict[str, Any]:
+    """The blocks of one example by name, (L, H, M, N) each; a batch of one will do."""
+    blocks = weights.blocks()
+    if not blocks:
         raise ValueError(
-            f"{total:,} weights in {len(panels)} blocks are too many to send to the page (the "
-            f"limit is {MAX_WEIGHTS:,}): pass fewer layers or fewer tokens"
+            "the weights are empty: the model has no attention, or was not asked for its weights"
         )
+    for block in blocks.values():
+        if block.ndim == 5 and len(block) != 1:
+            raise ValueError(
+                f"the weights hold a batch of {len(block)} examples: pass one, such as weights[0]"
+            )
+    return {name: block[0] if block.ndim == 5 else block for name, block in blocks.items()}
+
+
+def one_block(weights: Any, name: str = "") -> Any:
+    """Of ``Weights`` the block of this name, or the only one; anything else as it is."""
+    if not isinstance(weights, Weights):
+        return weights
+    blocks = example(weights)
+    if name not in blocks:
+        weights.only()  # complains if there are several
+    return blocks.get(name, next(iter(blocks.values())))
 
 
 def to_numpy(value: Any, expected: str, kinds: str = "biuf") -> np.ndarray:
@@ -94,7 +55,7 @@ def to_numpy(value: Any, expected: str, kinds: str = "biuf") -> np.ndarray:
     number that will do: booleans, whole numbers with and without sign, floats.
     """
     try:
-        array = as_array(value)
+        array = to_array(value)
     except (ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{expected}, got {short(value)} ({error})") from None
     if array.dtype.kind not in kinds:
@@ -102,19 +63,6 @@ def to_numpy(value: Any, expected: str, kinds: str = "biuf") -> np.ndarray:
             f"{expected}, got {array.dtype if hasattr(value, 'dtype') else short(value)}"
         )
     return array
-
-
-def as_array(value: Any) -> np.ndarray:
-    """An array from a tensor on any device and of any precision, an array or nested lists."""
-    if hasattr(value, "data_ptr"):  # torch: numpy knows no bfloat16, so widen first
-        value = value.detach()
-        if value.is_floating_point() and value.element_size() < 4:
-            value = value.float()
-        return value.cpu().numpy()
-    if isinstance(value, (list, tuple)) and len(value):
-        if isinstance(value[0], (list, tuple)) or hasattr(value[0], "data_ptr"):
-            return np.stack([as_array(item) for item in value])  # tensors may be at the bottom
-    return np.asarray(value)
 
 
 def short(value: Any) -> str:
@@ -301,11 +249,6 @@ def is_pair(item: Any) -> bool:
     if not isinstance(item, tuple) or len(item) != 2:
         return False
     return all(isinstance(i, Integral) and not isinstance(i, bool) for i in item)
-
-
-def by_block(value: Any, name: str) -> Any:
-    """The part of ``value`` for one block: its own entry of a dict, else the value itself."""
-    return value.get(name) if isinstance(value, Mapping) else value
 
 
 def to_picture(image: Any) -> bytes:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import as_array
+from utils.arrays import to_array
+
+from .inputs import one_block
 
 
 def _floats(weights: Any) -> np.ndarray:
     """An array of floats, at least single precision, from whatever the explorer takes."""
-    array = as_array(weights)
+    array = to_array(one_block(weights))
     return array.astype(np.result_type(array.dtype, np.float32), copy=False)
 
 
@@ -57,7 +59,7 @@ def rollout(weights: Any) -> np.ndarray:
 
     weights (L, H, N, N)  ->  (L, N, N); the whole model's rollout is the last one.
     """
-    w = np.asarray(as_array(weights), dtype=np.float64)
+    w = np.asarray(to_array(one_block(weights, "encoder")), dtype=np.float64)
     if w.ndim != 4 or w.shape[-1] != w.shape[-2]:
         raise ValueError(
             f"rollout needs self-attention weights of shape (layers, heads, N, N), got {w.shape}"

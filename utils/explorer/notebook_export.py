@@ -55,6 +55,6 @@ def stored_state(model: dict[str, Any]) -> dict[str, Any]:
     """The traits of a stored widget, its binary ones put back in their places."""
     state = {name: value for name, value in model["state"].items() if not name.startswith("_")}
     for buffer in model.get("buffers", []):
-        if len(buffer["path"]) == 1 and buffer["path"] != ["code"]:  # a page has the code anyway
+        if len(buffer["path"]) == 1:
             state[buffer["path"][0]] = base64.b64decode(buffer["data"])
     return state

@@ -1,20 +1,24 @@
-"""One self-contained page: the same JavaScript with the weights inside, and no network."""
+"""The JavaScript as one module, and one self-contained page with the weights inside.
+
+A notebook gets the module from anywidget, a page has it in itself; neither needs a network.
+"""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
-import re
 import uuid
-import zlib
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-EXPORT = "export { prepare, render };"  # the last line of explorer.js
+# The modules of js/ in the order in which they build on each other; widget.js is for notebooks.
+MODULES = (
+    "colours", "pieces", "weights", "hands", "heatmap", "raster", "lines", "heads", "pictures",
+    "controls", "words", "app", "main",
+)  # fmt: skip
 # A stand-in for the notebook's model: holds the selection, tells nobody.
 MODEL = """
 const state = STATE;
@@ -26,73 +30,16 @@ const model = {
 """
 
 
-# What the notebook loads first: small, so that it is there at once.  It unpacks explorer.js and the
-# weights side by side and makes all that needs no place on the page, while the kernel still draws
-# its picture; the first view takes that, others make their own.
-# A page that forbids `new Function` gets the code as a module, which takes 20 ms more.
-LOADER = """
-function inflate(bytes) {
-  const { readable, writable } = new DecompressionStream("deflate-raw"), pen = writable.getWriter();
-  for (const done of [pen.write(bytes), pen.close()]) done.catch(() => {}); // `readable` fails too
-  return new Response(readable);
-}
-async function load(model) {
-  const code = await inflate(model.get("code")).text();
-  try {
-    return new Function(`"use strict"; ${code}; return { prepare, render };`)();
-  } catch (error) {
-    if (!(error instanceof EvalError)) throw error;
-  }
-  const module = new Blob([code, "export { prepare, render };"], { type: "text/javascript" });
-  const url = URL.createObjectURL(module);
-  const explorer = await import(url);
-  URL.revokeObjectURL(url);
-  return explorer;
-}
-function begin(model) {
-  const explorer = load(model), raw = inflate(model.get("data")).arrayBuffer();
-  const prepared = explorer.then(({ prepare }) => prepare(model, raw));
-  for (const promise of [raw, prepared]) promise.catch(() => {}); // `render` complains
-  return { explorer, prepared };
-}
-const early = new WeakMap(); // by the bytes as they came: every view has a model object of its own
-export default {
-  initialize({ model }) {
-    const key = model.get("data");
-    if (!key) return; // lost on its way: `render` says so
-    early.set(key, begin(model));
-    setTimeout(() => early.delete(key), 10000); // no view came: let go of the memory
-  },
-  async render(context) {
-    const key = context.model.get("data"), begun = early.get(key) || begin(context.model);
-    early.delete(key);
-    const { render } = await begun.explorer.catch((error) => {
-      context.el.textContent = `The explorer could not start (${error}). Run the cell again.`;
-      throw error;
-    });
-    return render({ ...context, prepared: begun.prepared });
-  },
-};
-"""
+def joined(*names: str) -> str:
+    """These modules as one, for anywidget and pages take one: one name never means two things.
 
-
-@lru_cache(maxsize=1)
-def code() -> str:
-    """explorer.js as a plain script; a page calls its `render`.
-
-    Indents and lines of comment stay at home: every notebook cell would carry them.  (So no text
-    in explorer.js may run over several lines.)
+    An import from a sibling takes one line, and is not needed any more; nor is the word `export`,
+    but for the `export default` of widget.js.
     """
-    text = (HERE / "explorer.js").read_text(encoding="utf-8").replace(EXPORT, "")
-    return re.sub(r"^\s*(//.*\s*)*", "", text, flags=re.MULTILINE)
-
-
-@lru_cache(maxsize=1)
-def packed_code() -> bytes:
-    """The code as it travels: a third of its size, and every widget sends it."""
-    # Level 4: a twentieth larger than with 6, in less than half the time.
-    coder = zlib.compressobj(4, zlib.DEFLATED, -15, 9)
-    return coder.compress(code().encode()) + coder.flush()
+    texts = [(HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in names]
+    lines = [line for text in texts for line in text.splitlines() if not line.startswith("import ")]
+    plain = [line if "export default" in line else line.removeprefix("export ") for line in lines]
+    return "\n".join(plain) + "\n"
 
 
 def script_json(value: Any) -> str:
@@ -110,8 +57,9 @@ def fragment(state: Mapping[str, Any]) -> str:
     name = f"attention-{uuid.uuid4().hex[:12]}"
     css = (HERE / "explorer.css").read_text(encoding="utf-8")
     model = MODEL.replace("STATE", script_json(plain))
+    code = joined(*MODULES)
     return (
-        f'<div id="{name}"></div><style>{css}</style><script type="module">{code()}{model}'
+        f'<div id="{name}"></div><style>{css}</style><script type="module">{code}{model}'
         f'render({{ model, el: document.getElementById("{name}") }});</script>'
     )
 

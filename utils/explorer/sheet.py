@@ -17,10 +17,8 @@ from PIL import Image, ImageDraw, ImageFont, features
 Image.preinit()  # loads Pillow's file formats: not only when a student waits for a picture
 
 # From nothing to everything: one hue that only gets darker, readable without colour vision too.
-# explorer.js draws with the same colours (its RAMP.light, SPLIT.light and HEAD_COLOURS).
+# js/colours.js has the same colours (its RAMP.light and HEAD_COLOURS).
 STOPS = ("#ffffff", "#dcebf5", "#a9cfe5", "#62a3cf", "#2b6fae", "#134583", "#0a2350")
-# For differences: orange = less, white = the same, blue = more.
-SPLIT = ("#7a2e04", "#d9772b", "#f6d3b3", "#ffffff", "#c3dcee", "#4a8fc4", "#0a2f63")
 HEAD_COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
     "#6a51a3", "#8c6d31", "#17a2a2", "#b2182b", "#7f7f7f", "#66a61e",
@@ -44,25 +42,18 @@ def blend(start: str, end: str, count: int) -> np.ndarray:
     return np.linspace(rgb(start), rgb(end), count).round().astype(np.uint8)
 
 
-@lru_cache(maxsize=2)
-def ramp(stops: tuple[str, ...] = STOPS) -> np.ndarray:
+@lru_cache(maxsize=1)
+def ramp() -> np.ndarray:
     """256 colours from the first stop to the last, (256, 3)."""
-    at = np.linspace(0, 1, len(stops))
-    channels = np.array([rgb(stop) for stop in stops]).T
+    at = np.linspace(0, 1, len(STOPS))
+    channels = np.array([rgb(stop) for stop in STOPS]).T
     levels = np.linspace(0, 1, 256)
     return np.stack([np.interp(levels, at, c) for c in channels], 1).round().astype(np.uint8)
 
 
-def shade(weights: np.ndarray, stops: tuple[str, ...] = STOPS, shades: int = 256) -> np.ndarray:
-    """Number of each weight's colour in ``ramp(stops)``; with SPLIT, weights are differences.
-
-    Colour follows √weight, so that small weights stay visible.
-    """
-    if stops is SPLIT:
-        level = 127.5 + 127.5 * np.sign(weights) * np.sqrt(np.abs(weights))
-        return np.rint(np.clip(level, 0, 255)).astype(np.uint8)
-    level = np.rint(np.sqrt(np.clip(weights, 0, 1)) * (shades - 1))
-    return np.rint(level * (255 / (shades - 1))).astype(np.uint8)
+def shade(weights: np.ndarray) -> np.ndarray:
+    """Number of each weight's colour in the ramp: by √weight, so that small ones stay visible."""
+    return np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255).astype(np.uint8)
 
 
 def luminance(colours: np.ndarray) -> np.ndarray:
@@ -75,20 +66,19 @@ def luminance(colours: np.ndarray) -> np.ndarray:
     ]
 
 
-@lru_cache(maxsize=2)
-def inks(stops: tuple[str, ...] = STOPS) -> list[str]:
-    """For each colour of a ramp the ink that reads best on it: dark or white."""
-    light = luminance(ramp(stops)) + 0.05
+@lru_cache(maxsize=1)
+def inks() -> list[str]:
+    """For each colour of the ramp the ink that reads best on it: dark or white."""
+    light = luminance(ramp()) + 0.05
     dark_is_better = light / (luminance(rgb(INK)) + 0.05) >= 1.05 / light
     return [INK if dark else "#ffffff" for dark in dark_is_better]
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=2)
 def palette(kind: str) -> Image.Image:
     """The colours a sheet without a photograph needs: a byte a pixel makes a small file."""
     shades = {
         "weights": [ramp()[::2], blend("#ffffff", LINE, 32)],
-        "differences": [ramp(SPLIT)[::2], ramp()[::8]],
         "heads": [blend("#ffffff", colour, 13)[1:] for colour in HEAD_COLOURS],
     }[kind]
     shades = [
@@ -245,12 +235,9 @@ class Sheet:
             width=line,
         )
 
-    def map(
-        self, x: float, y: float, wide: float, tall: float, weights: np.ndarray,
-        stops: tuple[str, ...] = STOPS, shades: int = 256,
-    ) -> None:  # fmt: skip
-        """Weights (M, N), or with ``stops=SPLIT`` differences, as coloured cells."""
-        cells = Image.fromarray(ramp(stops)[shade(weights, stops, shades)])
+    def map(self, x: float, y: float, wide: float, tall: float, weights: np.ndarray) -> None:
+        """Weights (M, N) as coloured cells."""
+        cells = Image.fromarray(ramp()[shade(weights)])
         size = (max(1, round(wide)), max(1, round(tall)))
         self.image.paste(cells.resize(size, Image.Resampling.NEAREST), (round(x), round(y)))
 
@@ -321,21 +308,18 @@ class Sheet:
         else:
             self.pen.rectangle((x, y - 4, x + 11, y + 4), colour)
 
-    def scale(self, x: float, y: float, wide: int, stops: tuple[str, ...]) -> None:
+    def scale(self, x: float, y: float, wide: int) -> None:
         """All colours from left to right; the ticks lie where `shade` puts their weights."""
-        strip = ramp(stops)[np.linspace(0, 255, wide).astype(int)][None].repeat(8, 0)
+        strip = ramp()[np.linspace(0, 255, wide).astype(int)][None].repeat(8, 0)
         self.image.paste(Image.fromarray(strip), (round(x), round(y) - 4))
         self.frame(x - 1, y - 5, wide + 2, 10)
-        ticks = (-1, -0.25, 0, 0.25, 1) if stops is SPLIT else (0, 0.05, 0.25, 0.5, 1)
-        for tick, level in zip(ticks, shade(np.array(ticks), stops).tolist()):
-            text = f"{tick:g}".replace("-", "−")
-            self.text(x + level / 255 * wide, y + 12, text, 10, QUIET, "mm")
+        ticks = (0, 0.05, 0.25, 0.5, 1)
+        for tick, level in zip(ticks, shade(np.array(ticks)).tolist()):
+            self.text(x + level / 255 * wide, y + 12, f"{tick:g}", 10, QUIET, "mm")
 
-    def plate(
-        self, x: float, y: float, text: str, size: int, stops: tuple[str, ...], level: int
-    ) -> None:
-        """A patch of one colour of a ramp, behind a text that has its middle there."""
-        half, colour = self.wide(text, size) / 2 + 1, tuple(ramp(stops)[level].tolist())
+    def plate(self, x: float, y: float, text: str, size: int, level: int) -> None:
+        """A patch of one colour of the ramp, behind a text that has its middle there."""
+        half, colour = self.wide(text, size) / 2 + 1, tuple(ramp()[level].tolist())
         self.pen.rectangle((x - half, y - size / 2 - 1, x + half, y + size / 2), colour)
 
     def png(self) -> bytes:

@@ -1,18 +1,12 @@
-"""The still picture of a heatmap and of lines; the page draws the same, see explorer.js."""
+"""The still picture of a heatmap and of lines; the page draws the same, see js/."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from . import selection
-from .selection import spelled
-from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, SPLIT, STOPS, Sheet, inks, shade
-
-if TYPE_CHECKING:
-    from .explorer import AttentionExplorer
-    from .inputs import Panel
+from .panels import Panel
+from .sheet import ACCENT, GOLD, HEAD_COLOURS, INK, LINE, QUIET, Sheet, inks, shade
+from .snapshot import Snapshot, short, spelled
 
 MOST_LINES = 150  # in the still picture: more would only be a blot
 ACROSS = 158  # pixels from the queries to the keys
@@ -20,21 +14,15 @@ WIDEST = 240  # pixels of a name beside lines
 SCALE = 150  # pixels of the colour scale
 ROWS = "rows: queries (who looks) · columns: keys (what is looked at)"
 
-# An entry of a legend: kind of swatch, its colour (of a scale all its stops), what it means.
-Sample = tuple[str, str | tuple[str, ...], str]
-
-
-def signed(gap: int) -> str:
-    """A difference in thousandths as a number with its sign, unless it is nothing."""
-    return ("+" if gap > 0 else "−" if gap else "") + f"{abs(gap) / 1000:.3f}"
+Sample = tuple[str, str, str]  # of a legend: kind of swatch, its colour, what it means
 
 
 def open_sheet(
-    explorer: AttentionExplorer, width: float, height: float, foot: str,
+    shot: Snapshot, width: float, height: float, foot: str,
     legend: list[Sample] = (), kind: str = "weights",
 ) -> tuple[Sheet, float]:  # fmt: skip
     """A sheet with the title above, legend and ``foot`` below, and where the rest may begin."""
-    ruler, title = Sheet(1, 1), spelled(explorer._title, 60) if explorer._title else ""
+    ruler, title = Sheet(1, 1), spelled(shot.title, 60) if shot.title else ""
     top = 30 if title else 0
     width = max(width, ruler.wide(foot, 11) + 24, ruler.wide(title, 15, bold=True) + 24)
     spots, x, line, tall = [], 12.0, 0, [18] if legend else []
@@ -55,16 +43,11 @@ def open_sheet(
         y = sheet.height - 15 - sum(tall[line:])
         if sample == "scale":
             sheet.text(x, y, text, 11, QUIET)
-            sheet.scale(x + sheet.wide(text, 11) + 10, y, SCALE, colour)
+            sheet.scale(x + sheet.wide(text, 11) + 10, y, SCALE)
         else:
             sheet.swatch(x, y, sample, colour)
             sheet.text(x + 18, y, text, 11, QUIET)
     return sheet, top
-
-
-def heading(explorer: AttentionExplorer, panel: Panel) -> str:
-    parts = selection.name(explorer, panel), selection.place(explorer, panel)
-    return ": ".join(part for part in parts if part)
 
 
 def _named(count: int, every: int, at: int | None) -> list[int]:
@@ -77,8 +60,8 @@ def _named(count: int, every: int, at: int | None) -> list[int]:
 # --- heatmap
 
 
-def heatmaps(explorer: AttentionExplorer) -> Sheet:
-    panels = selection.shown(explorer)
+def heatmaps(shot: Snapshot) -> Sheet:
+    panels = shot.shown
     room = 440 if len(panels) == 1 else 320
     ruler = Sheet(1, 1)
     layout, x = [], 8.0
@@ -93,42 +76,34 @@ def heatmaps(explorer: AttentionExplorer) -> Sheet:
         left = 12 + queries
         upright = keys <= cell - 3
         wide = max(
-            left + cell * len(panel.keys) + 20,
-            ruler.wide(heading(explorer, panel), 13, bold=True) + 24,
+            left + cell * len(panel.keys) + 20, ruler.wide(shot.heading(panel), 13, bold=True) + 24
         )
         layout.append((panel, cell, size, x, left, upright, 20 if upright else keys + 10))
         x += wide
     above = 30 + max(entry[-1] for entry in layout)
     tall = max(cell * len(panel.queries) for panel, cell, *_ in layout)
-    minus = [selection.subtracted(explorer, panel) is not None for panel in panels]
-    legend: list[Sample] = [("scale", STOPS, "weight")] if not all(minus) else []
-    if any(minus):
-        legend.append(("scale", SPLIT, "weight minus the other's"))
+    legend: list[Sample] = [("scale", "", "weight")]
     if any(panel.mask is not None and not panel.mask.all() for panel in panels):
         legend.append(("hatch", QUIET, "masked: may not look"))
     if any(panel.gold for panel in panels):
         legend.append(("frame", GOLD, "gold link"))
     size = (x + 8, above + tall + 36)
-    sheet, top = open_sheet(
-        explorer, *size, ROWS, legend, "differences" if any(minus) else "weights"
-    )
+    sheet, top = open_sheet(shot, *size, ROWS, legend)
     for panel, cell, size, x, left, upright, _ in layout:
-        sheet.text(x + 4, top + 15, heading(explorer, panel), 13, bold=True)
-        _one_heatmap(sheet, explorer, panel, cell, size, x + left, top + above, upright)
+        sheet.text(x + 4, top + 15, shot.heading(panel), 13, bold=True)
+        _one_heatmap(sheet, shot, panel, cell, size, x + left, top + above, upright)
     return sheet
 
 
 def _one_heatmap(
-    sheet: Sheet, explorer: AttentionExplorer, panel: Panel, cell: float, size: int,
+    sheet: Sheet, shot: Snapshot, panel: Panel, cell: float, size: int,
     x: float, y: float, upright: bool,
 ) -> None:  # fmt: skip
-    matrix, (token, key) = selection.values(explorer, panel), selection.marked(explorer, panel)
-    minus = selection.subtracted(explorer, panel) is not None
+    matrix, (token, key) = panel.weights[shot.at(panel)], shot.marked(panel)
     rows, columns = matrix.shape
-    stops = SPLIT if minus else STOPS
-    sheet.map(x, y, cell * columns, cell * rows, matrix, stops=stops)
+    sheet.map(x, y, cell * columns, cell * rows, matrix)
     if panel.mask is not None:
-        _hatched(sheet, matrix, panel.mask, selection.broken(explorer, panel), stops, cell, x, y)
+        _hatched(sheet, matrix, panel.mask, shot.broken(panel), cell, x, y)
     sheet.frame(x - 1, y - 1, cell * columns + 2, cell * rows + 2)
     every = max(1, int(np.ceil((size + 2) / cell)))
     for row in _named(rows, every, token):
@@ -147,13 +122,8 @@ def _one_heatmap(
                 sheet.text(middle, y - 10, text, size, ink, "mm")
         else:
             sheet.upward(middles, y - 5, names, size, ink)
-    if cell >= (34 if minus else 30):
-        if minus:
-            gaps = selection.gaps(explorer, panel)
-            texts = [[signed(gap) for gap in row] for row in gaps.tolist()]
-        else:
-            texts = [[f"{weight:.3f}" for weight in row] for row in matrix.tolist()]
-        _numbers(sheet, matrix, texts, panel.mask, stops, cell, x, y)
+    if cell >= 30:
+        _numbers(sheet, matrix, panel.mask, cell, x, y)
     for row, column in panel.gold:
         sheet.frame(x + column * cell, y + row * cell, cell, cell, GOLD, 2)
     line = 2 if cell >= 8 else 1  # a thick one would cover what it marks
@@ -164,74 +134,72 @@ def _one_heatmap(
 
 
 def _hatched(
-    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray, broken: np.ndarray,
-    stops: tuple[str, ...], cell: float, x: float, y: float,
+    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray, broken: np.ndarray, cell: float,
+    x: float, y: float,
 ) -> None:  # fmt: skip
     """Grey stripes where the mask forbids to look; where it is not obeyed, stripes that show."""
     sheet.hatch(x, y, cell, mask | broken)
     if not broken.any():
         return
-    dark = np.array([ink == INK for ink in inks(stops)])[shade(matrix, stops)]
+    dark = np.array([ink == INK for ink in inks()])[shade(matrix)]
     for ink, cells in ((INK, broken & dark), ("#ffffff", broken & ~dark)):
         sheet.hatch(x, y, cell, ~cells, ink, veil=0)  # the colour stays that of the scale
 
 
 def _numbers(
-    sheet: Sheet, matrix: np.ndarray, texts: list[list[str]], mask: np.ndarray | None,
-    stops: tuple[str, ...], cell: float, x: float, y: float,
+    sheet: Sheet, matrix: np.ndarray, mask: np.ndarray | None, cell: float, x: float, y: float
 ) -> None:  # fmt: skip
     """Each number in its cell, in the ink that reads best there."""
-    ink, shades = inks(stops), shade(matrix, stops).tolist()
-    for row, numbers in enumerate(texts):
-        for column, number in enumerate(numbers):
+    ink, shades = inks(), shade(matrix).tolist()
+    for row, weights in enumerate(matrix.tolist()):
+        for column, weight in enumerate(weights):
+            number = f"{weight:.3f}"
             forbidden = mask is not None and not mask[row, column]
             if forbidden and number == "0.000":
                 continue
             text = number.replace("0.", ".", 1).replace("1.000", "1")  # there is little room
             at, level = (x + (column + 0.5) * cell, y + (row + 0.5) * cell), shades[row][column]
             if forbidden:  # no stripes behind it
-                sheet.plate(*at, text, 10, stops, level)
+                sheet.plate(*at, text, 10, level)
             sheet.text(*at, text, 10, ink[level], "mm")
 
 
 # --- lines
 
 
-def lines(explorer: AttentionExplorer) -> Sheet:
-    panels = selection.shown(explorer)
+def lines(shot: Snapshot) -> Sheet:
+    panels = shot.shown
     longest = max(max(panel.weights.shape[-2:]) for panel in panels)
     step = max(4.0, min(24.0, 640 / longest))
     size, every = max(9, round(min(13, step * 0.8))), max(1, int(np.ceil(9 / step)))
     ruler = Sheet(1, 1)
     layout, x = [], 0.0
     for panel in panels:
-        links, note = _links(explorer, panel, step)
+        links, note = _links(shot, panel, step)
         sides = []
-        for tokens, at in zip((panel.queries, panel.keys), selection.marked(explorer, panel)):
+        for tokens, at in zip((panel.queries, panel.keys), shot.marked(panel)):
             named = _named(len(tokens), every, at)
             sides.append({i: ruler.short(spelled(tokens[i]), size, WIDEST) for i in named})
         least = ruler.wide("queries look", 11)
         left, right = (max(least, *(ruler.wide(t, size) for t in s.values())) for s in sides)
-        words = (ruler.wide(heading(explorer, panel), 13, bold=True), ruler.wide(note, 11))
+        words = (ruler.wide(shot.heading(panel), 13, bold=True), ruler.wide(note, 11))
         layout.append((panel, links, note, sides, x, x + 12 + left))
         x += max(12 + left + 6 + ACROSS + 6 + right + 12, *(wide + 24 for wide in words))
     legend: list[Sample] = []
-    if selection.every_head(explorer):
+    if shot.every_head:
         heads = max(panel.weights.shape[1] for panel in panels)
         legend += [("fill", HEAD_COLOURS[h % 12], f"head {h}") for h in range(heads)]
     if any(panel.gold for panel in panels):
         legend.append(("dash", GOLD, "gold link"))
-    kind = "heads" if selection.every_head(explorer) else "weights"
-    sheet, top = open_sheet(explorer, x, 60 + step * longest + 36, "", legend, kind)
+    kind = "heads" if shot.every_head else "weights"
+    sheet, top = open_sheet(shot, x, 60 + step * longest + 36, "", legend, kind)
     for panel, links, note, sides, x, left in layout:
         y, right = top + 58, left + 12 + ACROSS
-        sheet.text(x + 12, top + 16, heading(explorer, panel), 13, bold=True)
+        sheet.text(x + 12, top + 16, shot.heading(panel), 13, bold=True)
         sheet.text(left, top + 42, "queries look", 11, QUIET, "rm")
         sheet.text(right, top + 42, "at keys", 11, QUIET)
         sheet.curves(left + 6, y, ACROSS, step * longest, *links)
-        for at, anchor, side, chosen in zip(
-            (left, right), ("rm", "lm"), sides, selection.marked(explorer, panel)
-        ):
+        for at, anchor, side, chosen in zip((left, right), ("rm", "lm"), sides, shot.marked(panel)):
             for i, text in side.items():
                 ink = ACCENT if i == chosen else INK
                 sheet.text(at, y + (i + 0.5) * step, text, size, ink, anchor)
@@ -239,11 +207,11 @@ def lines(explorer: AttentionExplorer) -> Sheet:
     return sheet
 
 
-def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tuple, str]:
+def _links(shot: Snapshot, panel: Panel, step: float) -> tuple[tuple, str]:
     """What `Sheet.curves` shall draw of a panel, and how much of all there is that is."""
-    layer, head = selection.layer_and_head(explorer, panel)
-    token, key = selection.marked(explorer, panel)
-    heads = range(panel.weights.shape[1]) if selection.every_head(explorer) else [head]
+    layer, head = shot.at(panel)
+    token, key = shot.marked(panel)
+    heads = range(panel.weights.shape[1]) if shot.every_head else [head]
     weights = panel.weights[layer, list(heads)]  # (H or 1, M, N)
     asked = np.ones(weights.shape[1:], bool)
     if token is not None:  # a chosen token: its own lines only
@@ -251,8 +219,8 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
     elif key is not None:
         asked &= np.arange(len(panel.keys)) == key
     # As on the page: what is drawn is the weight in whole steps, and less than one is no line.
-    steps = selection.steps(panel, weights)
-    lines = asked & (steps >= max(1, round(explorer.threshold * panel.top, 6)))
+    steps = panel.steps(weights)
+    lines = asked & (steps >= max(1, round(shot.threshold * panel.top, 6)))
     count, cells = int(lines.sum()), int(asked.sum()) * len(heads)
     strongest = np.argsort(np.where(lines, -weights, 1), axis=None, kind="stable")
     drawn = strongest[: min(MOST_LINES, count)]
@@ -260,11 +228,11 @@ def _links(explorer: AttentionExplorer, panel: Panel, step: float) -> tuple[tupl
     for i, q, k in zip(*(at.tolist() for at in np.unravel_index(drawn, weights.shape))):
         # The heads of a layer run side by side, else the last would hide the others.
         shift = ((i - (len(heads) - 1) / 2) / len(heads) * 0.8 + 0.5) * step
-        colour = HEAD_COLOURS[i % 12] if selection.every_head(explorer) else LINE
+        colour = HEAD_COLOURS[i % 12] if shot.every_head else LINE
         links.append((q * step + shift, k * step + shift, float(weights[i, q, k]), colour))
     thick = max(2.0, min(8.0, 1.6 * step / len(heads)))
     gold = [((q + 0.5) * step, (k + 0.5) * step) for q, k in panel.gold if asked[q, k]]
-    least = max(explorer.threshold, selection.half_step(panel))
+    least = max(shot.threshold, 0.5 / panel.top)
     return (links, thick, gold), _how_many(len(links), count, cells, least)
 
 
@@ -274,6 +242,6 @@ def _how_many(drawn: int, lines: int, cells: int, least: float) -> str:
     words = f"{lines:,} of {cells:,} line{'s' if cells != 1 else ''} drawn"
     if drawn < lines:
         words = f"the {drawn:,} strongest of {lines:,} lines"
-    under = f"under {selection.short(least)}"
+    under = f"under {short(least)}"
     rest = f"1 weight {under} is" if hidden == 1 else f"{hidden:,} weights {under} are"
     return f"{words}; {rest} hidden"

@@ -8,10 +8,10 @@ import io
 from base64 import b64encode
 from contextlib import contextmanager
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from utils.arrays import to_array as to_array  # every figure begins with it
 from utils.fonts import font_families
 
 # Okabe and Ito's palette without its yellow, which is too faint for lines on white.
@@ -89,11 +89,3 @@ def blank_figure(width: float, height: float) -> Figure:
 def course_style():
     """A context in which matplotlib draws with the course's look and fonts."""
     return rc_context({**STYLE, "font.family": font_families()})
-
-
-def to_array(values) -> np.ndarray:
-    """NumPy from a tensor (any device, bfloat16 too), an array or nested lists."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if values.is_floating_point() else values
-    return np.asarray(values)

@@ -89,11 +89,16 @@ def question(key: str, answer: Any = None, *, seed: int | None = None) -> Any:
     return replace(verdict, asked=item.plain())
 
 
-def predict(key: str, draw: Callable[[], Any], guess: Any = None) -> Any:
-    """Ask first, draw afterwards: ``draw()`` is called once there is a guess, clicked or typed."""
+def predict(key: str, draw: Callable[[], Any] | None = None, guess: Any = None) -> Any:
+    """Ask what will happen. The next cell shows it, with `said`, whatever the guess.
+
+    With ``draw`` the picture waits instead: ``draw()`` is called once there is a guess.
+    """
     item = registry.get(key, "P")
-    if not callable(draw):
+    if draw is not None and not callable(draw):
         raise TypeError(f"expected a function that draws the picture, got {type(draw).__name__}")
+    if _unanswered(guess) and draw is None:
+        return views.View(item, f'predict("{key}", guess="..."); the next cell shows what happens')
     if _unanswered(guess):
         call = f'predict("{key}", {_name_of(draw)}, guess="..."); the picture follows your guess'
         return views.View(item, call, after=lambda verdict: draw())
@@ -102,8 +107,21 @@ def predict(key: str, draw: Callable[[], Any], guess: Any = None) -> Any:
         return _not_an_option(item, guess)
     verdict = views.told(item, letter)
     views.record(verdict, letter)
+    if draw is None:
+        return views.heard(item, letter)
     draw()
     return replace(verdict, asked=item.plain())
+
+
+def said(key: str) -> None:
+    """Print what was guessed at ``predict(key)``, beside the result that the cell shows anyway."""
+    item = registry.get(key, "P")
+    letter = item.letter(store.read().get(key, {}).get("answer") or "")
+    if letter is None:
+        print(f"{key}: you have not said yet what you expect. This is what happens.")
+    else:
+        text, reason = item.option(letter).text.rstrip("."), item.option(letter).reason
+        print(f"{key}: you said {letter}) {text}. Look at the result. {reason}")
 
 
 def progress() -> pages.Page:

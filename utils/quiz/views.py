@@ -13,7 +13,7 @@ from typing import Any
 
 from utils.quiz import store
 from utils.quiz.questions import LETTERS, Prediction, Question
-from utils.quiz.verdict import Verdict, as_html
+from utils.quiz.verdict import Note, Verdict, as_html
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -73,13 +73,13 @@ class View:
         return w.VBox([head, *rows, reason, picture])
 
     def _clicked(self, letter: str, reason: Any, picture: Any) -> None:
-        verdict = judge(self.question, letter)
+        verdict = shown = judge(self.question, letter)
         if isinstance(self.question, Prediction):
-            verdict = told(self.question, letter)
+            shown = told(self.question, letter) if self.after else heard(self.question, letter)
         record(verdict, letter)
         keep = f"To keep this answer in the notebook, type it in the cell: {self.call}"
         keep = keep.replace('"..."', f'"{letter}"')
-        reason.value = verdict._repr_html_() + as_html(keep)
+        reason.value = shown._repr_html_() + as_html(keep)
         if self.after is not None:
             picture.clear_output(wait=True)
             with picture:
@@ -88,6 +88,12 @@ class View:
                     "matplotlib.pyplot" in sys.modules
                 ):  # figures of a click are not shown by themselves
                     sys.modules["matplotlib.pyplot"].show()
+
+
+def heard(prediction: Prediction, letter: str) -> Note:
+    """A guess is noted; whether it is right is for the experiment to say."""
+    text = f"You said {letter}) {prediction.option(letter).text}\n\nThe next cell shows it."
+    return Note(f"{prediction.id}: noted", f"{prediction.plain()}\n\n{text}")
 
 
 def told(prediction: Prediction, letter: str) -> Verdict:
