@@ -1,5 +1,6 @@
 """Stored results: the runner, its fingerprint, going on after an interruption, and the figure."""
 
+import signal
 from types import SimpleNamespace
 
 import pandas as pd
@@ -10,6 +11,8 @@ from tests.figures import catcher
 from tools import results, rooms
 from utils.figures import results as figure
 from utils.figures.results import header_of, plot_results, read_results
+from utils.tasks.recall import RecallModel, recall_batches, recall_loss
+from utils.train import train
 
 
 def little(calls=None, stop_at=None):
@@ -59,6 +62,27 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     assert len(calls) == 10, "nine rows, of which one was begun twice"
     both = [read_results("little", folder=f) for f in (tmp_path, tmp_path / "at_once")]
     pd.testing.assert_frame_equal(*(frame.drop(columns="seconds") for frame in both))
+
+
+def test_a_training_that_was_stopped_halfway_is_no_row(tmp_path):
+    """The course's loop takes Ctrl-C as the end of a training and returns."""
+    part = tmp_path / "x.part"
+
+    def measure(distance, ctrl_c):
+        def loss_of(model, batch):
+            if ctrl_c:
+                signal.raise_signal(signal.SIGINT)
+            return recall_loss(model, batch)
+
+        learner = RecallModel("rnn")
+        train(learner, recall_batches(distance), loss_of, steps=2, progress=False)
+        return {}
+
+    run = results.Recorder(measure, part, "c")
+    run(role="test", distance=1, ctrl_c=False)
+    with pytest.raises(KeyboardInterrupt):
+        run(role="test", distance=1, ctrl_c=True)
+    assert len(part.read_text().splitlines()) == 1 + 1, "the code, and the row that is whole"
 
 
 def test_rows_of_other_code_are_not_gone_on_with(tmp_path):

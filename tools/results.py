@@ -14,6 +14,7 @@ import io
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from pathlib import Path
@@ -103,7 +104,7 @@ class Recorder:
             raise ValueError(f"role must be 'validation' or 'test', got {role!r}")
         if (row := self.known.get(key)) is None:
             began = time.process_time()
-            measured = self.measure(**settings)
+            measured = _unless_stopped(self.measure, settings)
             seconds = round(time.process_time() - began, 2)
             row = {"role": role, **settings, **measured, "seconds": seconds}
             with self.part.open("a", encoding="utf-8") as file:
@@ -112,6 +113,24 @@ class Recorder:
         if self.progress is not None:
             self.progress.update()
         return row
+
+
+def _unless_stopped(measure, settings: dict) -> dict:
+    """What was measured; after Ctrl-C nothing, though the training loop goes home quietly."""
+    stopped = []
+
+    def stop(*_):
+        stopped.append(True)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        measured = measure(**settings)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if stopped:  # the row is of a model that was trained halfway
+        raise KeyboardInterrupt
+    return measured
 
 
 def write(name: str, experiment, *, code: str, folder: Path = FOLDER, progress=None) -> Path:
