@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench
+.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench results
 
 # Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
 FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
@@ -30,6 +30,7 @@ help:
 	@echo "make coverage    which lecture items the notebooks show, by notebook"
 	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
 	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
+	@echo "make results     train what is too long for a reader, into data/results     one only: ONLY=recall"
 	@echo "make lock        write requirements.lock anew from .venv"
 	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
@@ -76,6 +77,9 @@ bench: setup
 
 extras: setup
 	$(VENV_PYTHON) -m utils.extras $(ONLY)
+
+results: setup
+	$(VENV_PYTHON) -m tools.results $(ONLY)
 
 lock: setup
 	$(VENV_PYTHON) -m tools.lock

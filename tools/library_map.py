@@ -8,6 +8,7 @@ import ast
 import re
 from pathlib import Path
 
+from tools import rooms
 from tools.project import ROOT
 
 UTILS = ROOT / "utils"
@@ -39,14 +40,27 @@ def taught_in(file: Path) -> str:
 
 
 def table() -> str:
+    """One line for each room, in the order of tools/rooms.py, and its files below it."""
     lines = ["| file | what it is for | functions and classes | taught in |", "|---|---|---|---|"]
-    for file in sorted([*UTILS.glob("*.py"), *UTILS.glob("*/*.py")]):
-        room = file.parent
-        # explorer, extras and quiz are used through their doors; of other rooms each file is named
-        if room.name in CLOSED if file.name != "__init__.py" else room.name not in CLOSED:
+    for room in rooms.MAY_USE:
+        folder = UTILS if room == rooms.GROUND else UTILS / room
+        if room in CLOSED:  # used through its door
+            lines.append(_row(folder / "__init__.py"))
             continue
-        if names := public_names(file):
-            where = file.relative_to(ROOT).as_posix().removesuffix("__init__.py")
-            shown = ", ".join(f"`{name}`" for name in names)
-            lines.append(f"| [{where}]({where}) | {purpose(file)} | {shown} | {taught_in(file)} |")
+        about = "What every room may use" if folder == UTILS else _about(folder / "__init__.py")
+        lines.append(f"| **{room}** | **{about}** | | |")
+        files = sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
+        lines += [_row(file) for file in files if public_names(file)]
     return "\n".join(lines)
+
+
+def _row(file: Path) -> str:
+    where = file.relative_to(ROOT).as_posix().removesuffix("__init__.py")
+    shown = ", ".join(f"`{name}`" for name in public_names(file))
+    return f"| [{where}]({where}) | {purpose(file)} | {shown} | {taught_in(file)} |"
+
+
+def _about(file: Path) -> str:
+    """The first paragraph of a room's docstring."""
+    docstring = ast.get_docstring(rooms.tree_of(file)) or ""
+    return " ".join(docstring.split("\n\n")[0].split()).rstrip(".")

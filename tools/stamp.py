@@ -9,7 +9,7 @@ import re
 
 import nbformat
 
-from tools import library_map
+from tools import library_map, rooms
 from tools.minutes import TIME, reading
 from tools.project import ROOT, address, notebook_paths, version
 
@@ -47,6 +47,7 @@ BADGE = re.compile(rf"\[!\[Open in Colab\]\([^)]*\)\]\({re.escape(COLAB)}/github
 
 BINDER = re.compile(r"https://mybinder\.org/v2/gh/[^)\s]*")
 MAP = re.compile(r"(<!-- map:.*?-->).*?(<!-- end of map -->)", re.DOTALL)
+ROOMS = re.compile(r"(<!-- rooms:.*?-->).*?(<!-- end of rooms -->)", re.DOTALL)
 
 
 def setup_cell() -> str:
@@ -88,10 +89,11 @@ def stamp_notebook(notebook: nbformat.NotebookNode, name: str) -> None:
 
 
 def stamp_readme(text: str) -> str:
-    """The README with today's badge, address and map of the library."""
+    """The README with today's badge, address, picture of the rooms and map of the library."""
     text = BADGE.sub(lambda _: badge("00_start_here.ipynb"), text)
     text = BINDER.sub(lambda _: binder_link(), text)
     text = re.sub(r"git clone https://\S+", lambda _: f"git clone {address()}", text)
+    text = ROOMS.sub(lambda match: f"{match[1]}\n\n{rooms.picture()}\n\n{match[2]}", text)
     return MAP.sub(lambda match: f"{match[1]}\n\n{library_map.table()}\n\n{match[2]}", text)
 
 
