@@ -69,8 +69,7 @@ QUESTIONS = (
         title="Annotations in another order",
         see="02, section 6",
         text="After encoding, the annotations h_j are put into another order; the state s stays "
-        "the "
-        "same. What happens to the context c_i?",
+        "the same. What happens to the context c_i?",
         options=(
             no(
                 "It is put into another order too",
@@ -116,8 +115,7 @@ QUESTIONS = (
             no(
                 "A mask keeps the decoder from looking ahead",
                 "The decoder may look at the whole source at every step. Masks over the future "
-                "come "
-                "with self-attention.",
+                "come with self-attention.",
                 "mask-for-alignment",
             ),
             no(
@@ -206,8 +204,7 @@ PREDICTIONS = (
             no(
                 "About 3/10 as often",
                 "That would be a loss in proportion. Each digit more is one more that must be "
-                "right, "
-                "and one more that must fit into the same vector.",
+                "right, and one more that must fit into the same vector.",
                 "in-proportion",
             ),
             yes(

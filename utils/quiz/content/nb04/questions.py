@@ -178,9 +178,9 @@ PREDICTIONS = (
         id="P04-1",
         title="One head, two heads",
         see="04, section 6",
-        text="Two models have to name the word before and the word after each place. They have "
-        "the same width and the same number of parameters; one has a single head, the other two. "
-        "How many neighbours will they get right?",
+        text="Two models have to name the word before and the word after each place. They have the "
+        "same width and the same number of parameters; one has a single head, the other two. How "
+        "many neighbours will they get right?",
         options=(
             no(
                 "Both nearly all: the width is the same",

@@ -14,8 +14,7 @@ QUESTIONS = (
             no(
                 "They have different periods, so together they cover more distances",
                 "Sine and cosine of one pair have the same period; they are a quarter turn apart. "
-                "The "
-                "different periods come from the different frequencies.",
+                "The different periods come from the different frequencies.",
                 "different-periods",
             ),
             no(
@@ -129,8 +128,7 @@ QUESTIONS = (
             no(
                 "It works: that is what sinusoids are made for",
                 "They are *defined* there. Whether the model can use them is another matter, and "
-                "you "
-                "measured it.",
+                "you measured it.",
                 "extrapolates-by-design",
             ),
             yes(
@@ -185,8 +183,7 @@ PREDICTIONS = (
         title="Dot products of positions",
         see="05, section 5",
         text="Take the dot product of row 25 of the table with every other row. What will the "
-        "curve "
-        "look like?",
+        "curve look like?",
         options=(
             no(
                 "Flat: all rows have the same length",

@@ -121,8 +121,8 @@ QUESTIONS = (
         options=(
             no(
                 "Always",
-                "On few digits your CNN was ahead. The published comparison follows "
-                "pre-training on hundreds of millions of images.",
+                "On few digits your CNN was ahead. The published comparison follows pre-training "
+                "on hundreds of millions of images.",
                 "always",
             ),
             no(
@@ -148,13 +148,13 @@ PREDICTIONS = (
         id="P08-1",
         title="A plain reshape",
         see="08, section 1",
-        text="`photo.reshape(1, 196, 768)` has the right shape too. What does its “patch” "
-        "number 100 show?",
+        text="`photo.reshape(1, 196, 768)` has the right shape too. What does its “patch” number "
+        "100 show?",
         options=(
             no(
                 "A piece of the flower, as it should be",
-                "`reshape` does not move anything: it reads the numbers in the order in which "
-                "they lie in memory.",
+                "`reshape` does not move anything: it reads the numbers in the order in which they "
+                "lie in memory.",
                 "reshape-cuts",
             ),
             no(
@@ -185,8 +185,8 @@ PREDICTIONS = (
             ),
             yes(
                 "Clearly fewer, but most of them",
-                "Which pieces of stroke there are says a lot about the digit; where they were "
-                "says the rest.",
+                "Which pieces of stroke there are says a lot about the digit; where they were says "
+                "the rest.",
             ),
             no(
                 "As many as with positions",

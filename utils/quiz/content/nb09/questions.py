@@ -91,13 +91,13 @@ QUESTIONS = (
         id="Q09-4",
         title="No recurrence",
         see="09, section 10",
-        text="A captioner of Transformers has “no recurrence at all”. What does it still need "
-        "when it describes a new picture?",
+        text="A captioner of Transformers has “no recurrence at all”. What does it still need when "
+        "it describes a new picture?",
         options=(
             no(
                 "Nothing: all words come out at once",
-                "In training they do, because all words are known. A new caption's next word "
-                "needs those before it.",
+                "In training they do, because all words are known. A new caption's next word needs "
+                "those before it.",
                 "training-for-test",
             ),
             no(
