@@ -8,7 +8,7 @@ import functools
 import torch
 from torch import Tensor, nn
 
-from utils.models.transformer import Encoder
+from utils.models.transformer import BlockSizes, Encoder
 from utils.models.vit import PatchEmbedding
 from utils.quiz.bugs import group, told
 from utils.quiz.exercise import Exercise, Mistake
@@ -42,8 +42,8 @@ def _given(patch: int, d_model: int) -> tuple[nn.Module, nn.Module]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(100 * patch + d_model)
         embed = PatchEmbedding(patch, 1, d_model)
-        block = {"d_model": d_model, "num_heads": 2, "d_ff": 2 * d_model, "activation": "gelu"}
-        encoder = Encoder(2, **block)
+        block = BlockSizes(d_model=d_model, num_heads=2, d_ff=2 * d_model, activation="gelu")
+        encoder = Encoder(2, block)
         for parameter in [*embed.parameters(), *encoder.parameters()]:
             nn.init.normal_(parameter, std=0.5)  # far from the start, so that mistakes show
     return embed.eval(), encoder.eval()
