@@ -1,4 +1,4 @@
-"""Copy known weights into a student's module, whatever they called its layers.
+"""Make a student's module and copy known weights into it, whatever its layers are called.
 
 So a class can be compared with a reference number by number. Layers are found by name (`w_q`,
 `query`, `to_q`, `q_proj`, a fused `qkv`) and, where the name says nothing, by shape and order.
@@ -11,8 +11,34 @@ import re
 import torch
 from torch import Tensor, nn
 
+from utils.quiz.exercise import Mistake
+
 WORDS = {"query": "q", "queries": "q", "key": "k", "keys": "k", "value": "v", "values": "v"}
 FILLER = r"(?:w|m|to|fc|lin|linear|proj|projection|weight|weights|mat|matrix|layer|dense|self)"
+NO_SUPER_INIT = r"before Module.__init__|no attribute '_(buffers|parameters|modules)'"
+
+
+def made(student, *sizes) -> nn.Module:
+    """``student(*sizes)`` in evaluation mode, or the mistake that keeps it from being a module."""
+    if isinstance(student, nn.Module):
+        raise Mistake("instance-given")
+    try:
+        module = student(*sizes)
+    except AttributeError as error:
+        if re.search(
+            "before Module.__init__|no attribute '_(buffers|parameters|modules)", str(error)
+        ):
+            raise Mistake("no-super-init") from None
+        raise
+    if not isinstance(module, nn.Module):
+        raise Mistake("not-a-module")
+    return module.eval()
+
+
+def holds_layers(value) -> bool:
+    """Is it a plain list or dict with layers in it, where no module would see them?"""
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, list | tuple | dict) and any(isinstance(v, nn.Module) for v in items)
 
 
 def role(name: str) -> str:

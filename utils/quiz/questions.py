@@ -1,7 +1,7 @@
 """Questions as an author writes them: options with a reason each, or numbers made from a seed.
 
     Question("Q03-2", "How large is ...?", see="03, section 4", options=(
-        no("1", "That is the spread of one entry, not of a sum of 256 products."),
+        no("1", no_growth="That is the spread of one entry, not of a sum of 256 products."),
         yes("16", "The variances add up to 256, and the root of that is 16."),
         ...))
 
@@ -32,8 +32,10 @@ def yes(text: str, reason: str) -> Option:
     return Option(text, reason, right=True)
 
 
-def no(text: str, reason: str, mistake: str | None = None) -> Option:
-    return Option(text, reason, mistake=mistake)
+def no(text: str, **reason: str) -> Option:
+    """A wrong option; ``no_growth="why it is wrong"`` names the misconception "no-growth"."""
+    ((mistake, why),) = reason.items()
+    return Option(text, why, mistake=mistake.replace("_", "-"))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, told
+from utils.quiz.exercise import Exercise, Mistake
 
 LAST = "the number that is differentiated"
 SIZE = "how the gradient (B, N, D) becomes one number for each position"
@@ -110,10 +111,6 @@ def _call(student, model, x: Tensor):
     return second
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, "", group) for n, text in says.items())
-
-
 def _probe(r, batch: int, length: int, width: int, hidden: int) -> tuple:
     # `grad_outputs` makes torch import a large part of itself the first time it is used.  It must
     # not happen while a student's seconds are counted, so it happens here.
@@ -134,9 +131,7 @@ DISTANCE = Exercise(
     call=_call,
     tolerance=1e-5,
     bugs=(
-        *_group(
-            "number",
-            LAST,
+        *group("number", LAST)(
             all_steps="The outputs of *all* time steps are differentiated. Each of them is close "
             "to some token, so the curve no longer shows the distance. Take the last: `[:, -1]`.",
             first_step="The first output is differentiated. It has seen only the first token.",
@@ -156,9 +151,7 @@ DISTANCE = Exercise(
             norm_of_output="The norm of the output is differentiated. Take the plain sum; the norm "
             "comes after, of the gradient.",
         ),
-        *_group(
-            "size",
-            SIZE,
+        *group("size", SIZE)(
             no_norm="The gradient's entries are summed with their signs, so they cancel out. Take "
             "the norm over the features.",
             mean_not_norm="The gradient's entries are averaged with their signs, so they cancel "
@@ -188,29 +181,22 @@ DISTANCE = Exercise(
             whole_jacobian="Each feature's gradient is taken on its own and their sizes are put "
             "together. That is a fair measure too, but here the *sum* of the output is asked for.",
         ),
-        *_group(
-            "order",
-            "the last line",
+        *group("order", "the last line")(
             time_order="The order is that of time: the first entry belongs to the first token, the "
             "farthest away. Distance 0 is the last token: `flip(0)`.",
             sorted_by_size="The numbers are sorted by size. Then every curve falls, whatever the "
             "network does. Flip the order of time instead.",
         ),
-        *_group(
-            "scale",
-            "the last line",
+        *group("scale", "the last line")(
             relative="The curve is divided by its first value. Return the sizes as they are.",
             relative_to_one="The curve is divided by its second value. Return the sizes as they "
             "are.",
             starts_at_one="Distance 0, the last token itself, is left out.",
         ),
-        Bug(
-            "accumulates",
-            "Called twice with the same x it gives two different answers: `backward()` *adds* to "
-            "`x.grad`. Work on a fresh copy, `x.detach().clone().requires_grad_()`, or use "
-            "`torch.autograd.grad`.",
-            "where x gets its gradient",
-            detect=told_by_call,
+        *told("where x gets its gradient")(
+            accumulates="Called twice with the same x it gives two different answers: `backward()` "
+            "*adds* to `x.grad`. Work on a fresh copy, `x.detach().clone().requires_grad_()`, or "
+            "use `torch.autograd.grad`."
         ),
     ),
     probes=lambda r: [_probe(r, 3, 6, 4, 5), _probe(r, 2, 5, 3, 7), _probe(r, 4, 3, 5, 2)],

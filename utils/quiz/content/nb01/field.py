@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 LOOP = "what one more layer does to the field"
 
@@ -53,10 +54,6 @@ def switched(bug, layers: int, kernel: int, stride: int):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, "", group) for n, text in says.items())
-
-
 FIELD = Exercise(
     id="X01-3",
     title="Receptive field",
@@ -65,16 +62,12 @@ FIELD = Exercise(
     reference=receptive_field,
     switched=switched,
     bugs=(
-        *_group(
-            "layers",
-            "the loop's range",
+        *group("layers", "the loop's range")(
             one_layer_less="One layer too few is counted.",
             one_layer_more="One layer too many is counted. Before the first layer the field is 1, "
             "not the kernel's size.",
         ),
-        *_group(
-            "formula",
-            LOOP,
+        *group("formula", LOOP)(
             overlap_counted="layers × kernel counts the overlap of neighbouring windows again and "
             "again. A further layer adds only kernel - 1 new inputs.",
             power="kernel to the power of layers: that would be so if the windows did not overlap.",

@@ -30,7 +30,7 @@ def field_of_a_stack(r: random.Random) -> tuple[str, Option, list[Option]]:
         "stride-once",
         "only-stride",
     ]
-    wrong = [no(str(FIELD.wrong((n,), *numbers)), FIELD.bug(n).says, n) for n in names]
+    wrong = [no(str(FIELD.wrong((n,), *numbers)), **{n: FIELD.bug(n).says}) for n in names]
     return text, right, [option for option in wrong if option.text != right.text]
 
 
@@ -52,7 +52,7 @@ def step_of_a_state(r: random.Random) -> tuple[str, Option, list[Option]]:
     )
     names = ["layer-after-layer", "same-rows", "only-layers", "product", "from-zero", "both-ones"]
     tables = {name: WAITING.wrong((name,), num_layers, length) for name in names}
-    wrong = [no(at(table), WAITING.bug(n).says, n) for n, table in tables.items()]
+    wrong = [no(at(table), **{n: WAITING.bug(n).says}) for n, table in tables.items()]
     return text, right, [option for option in wrong if option.text != right.text]
 
 

@@ -14,9 +14,8 @@ QUESTIONS = (
         options=(
             no(
                 "Because Vienna comes first, and an RNN holds on to what it read first",
-                "It is the other way round: what was read first has been squeezed through the most "
-                "steps and has faded most.",
-                "first-wins",
+                first_wins="It is the other way round: what was read first has been squeezed "
+                "through the most steps and has faded most.",
             ),
             yes(
                 "Vienna is 2 steps from “visiting”, John is 11, and influence shrinks with each "
@@ -26,14 +25,13 @@ QUESTIONS = (
             ),
             no(
                 "An RNN cannot represent proper names",
-                "A name is a token with an embedding like any other. What is missing is not the "
-                "word but the memory of it.",
-                "vocabulary",
+                vocabulary="A name is a token with an embedding like any other. What is missing is "
+                "not the word but the memory of it.",
             ),
             no(
                 "The commas reset the hidden state",
-                "Nothing resets it. A comma, if it is a token at all, is one more step.",
-                "comma-resets",
+                comma_resets="Nothing resets it. A comma, if it is a token at all, is one more "
+                "step.",
             ),
         ),
     ),
@@ -45,19 +43,18 @@ QUESTIONS = (
         options=(
             no(
                 "The sequences of a batch",
-                "They do not know of each other: all of them take step 1 together, then step 2.",
-                "batch",
+                batch="They do not know of each other: all of them take step 1 together, then step "
+                "2.",
             ),
             no(
                 "The units inside one hidden state",
-                "They are one matrix product, computed together. They need the *previous* state, "
-                "not each other.",
-                "units",
+                units="They are one matrix product, computed together. They need the *previous* "
+                "state, not each other.",
             ),
             no(
                 "Nothing: a GPU computes everything in parallel",
-                "A GPU can do much at once, but not what needs a result that is not there yet.",
-                "gpu-magic",
+                gpu_magic="A GPU can do much at once, but not what needs a result that is not "
+                "there yet.",
             ),
             yes(
                 "The time steps of one sequence",
@@ -79,19 +76,18 @@ QUESTIONS = (
             ),
             no(
                 "8",
-                "That lets layer 2 wait until layer 1 is done with everything, and pays for each "
-                "layer in full. The layers follow each other as a wave.",
-                "layer-after-layer",
+                layer_after_layer="That lets layer 2 wait until layer 1 is done with everything, "
+                "and pays for each layer in full. The layers follow each other as a wave.",
             ),
             no(
                 "4",
-                "At step 4 the state *below* it is being computed. It has to wait for that.",
-                "forgets-the-layer",
+                forgets_the_layer="At step 4 the state *below* it is being computed. It has to "
+                "wait for that.",
             ),
             no(
                 "2",
-                "That counts the layers only. The state also waits for three states before it.",
-                "only-layers",
+                only_layers="That counts the layers only. The state also waits for three states "
+                "before it.",
             ),
         ),
     ),
@@ -104,24 +100,18 @@ QUESTIONS = (
         options=(
             no(
                 "18",
-                "6 × 3 counts the overlap of the windows again and again. Each layer adds only 2 "
-                "new inputs.",
-                "overlap-counted",
+                overlap_counted="6 × 3 counts the overlap of the windows again and again. Each "
+                "layer adds only 2 new inputs.",
             ),
             no(
                 "729",
-                "3 to the power of 6 would be right if the windows did not overlap, that is, with "
-                "stride 3.",
-                "power",
+                power="3 to the power of 6 would be right if the windows did not overlap, that is, "
+                "with stride 3.",
             ),
-            yes(
-                "13",
-                "One, and each of the six layers adds one on either side: 1 + 6 · 2.",
-            ),
+            yes("13", "One, and each of the six layers adds one on either side: 1 + 6 · 2."),
             no(
                 "All of them",
-                "That is attention. A convolution sees a window, however deep it is.",
-                "attention",
+                attention="That is attention. A convolution sees a window, however deep it is.",
             ),
         ),
     ),
@@ -134,19 +124,17 @@ QUESTIONS = (
         options=(
             no(
                 "A shape error in `self.fc`",
-                "All shapes fit: axes are just numbers to the framework, it cannot know what they "
-                "mean.",
-                "framework-notices",
+                framework_notices="All shapes fit: axes are just numbers to the framework, it "
+                "cannot know what they mean.",
             ),
             no(
                 "Nothing: PyTorch sees which axis is the batch",
-                "It cannot see that. Axis 0 is time unless you say otherwise.",
-                "layout-inferred",
+                layout_inferred="It cannot see that. Axis 0 is time unless you say otherwise.",
             ),
             no(
                 "It is only slower",
-                "The order of the axes is not a matter of speed: it decides what is computed.",
-                "only-speed",
+                only_speed="The order of the axes is not a matter of speed: it decides what is "
+                "computed.",
             ),
             yes(
                 "No error and the right output shape, but the recurrence runs over the batch",
@@ -163,9 +151,8 @@ QUESTIONS = (
         options=(
             no(
                 "Its tokenizer is broken: there are two words",
-                "A token is the unit a model reads, a word is a unit of language. They need not "
-                "agree.",
-                "token-is-word",
+                token_is_word="A token is the unit a model reads, a word is a unit of language. "
+                "They need not agree.",
             ),
             yes(
                 "Tokens may be parts of words; more tokens than words is quite usual",
@@ -174,14 +161,12 @@ QUESTIONS = (
             ),
             no(
                 "The model makes 4 time steps for each word",
-                "It makes one time step for each *token*: 4 in all.",
-                "steps-per-word",
+                steps_per_word="It makes one time step for each *token*: 4 in all.",
             ),
             no(
                 "The tokens are the four embedding vectors",
-                "A token is a symbol with a whole number as its id. The vector is looked up "
-                "afterwards: that is the embedding.",
-                "token-is-embedding",
+                token_is_embedding="A token is a symbol with a whole number as its id. The vector "
+                "is looked up afterwards: that is the embedding.",
             ),
         ),
     ),
@@ -197,23 +182,17 @@ PREDICTIONS = (
         options=(
             no(
                 "Those of the first sentence only",
-                "That is what everyone wants, and what the repaired version does.",
-                "as-intended",
+                as_intended="That is what everyone wants, and what the repaired version does.",
             ),
             no(
                 "Those of all four sentences",
-                "Close: sentences do leak into each other here. But the first word is not even "
-                "read.",
-                "all-leak",
+                all_leak="Close: sentences do leak into each other here. But the first word is not "
+                "even read.",
             ),
-            yes(
-                "None at all",
-                "Right: only the last token of each sentence is ever read.",
-            ),
+            yes("None at all", "Right: only the last token of each sentence is ever read."),
             no(
                 "None, because PyTorch raises an error",
-                "All shapes fit, so nothing is raised.",
-                "error",
+                error="All shapes fit, so nothing is raised.",
             ),
         ),
         reveal="As printed on the slide nothing moves: the recurrence runs over the batch and only "
@@ -229,20 +208,17 @@ PREDICTIONS = (
         options=(
             no(
                 "All four: it is only one token to remember",
-                "One token is little to store, but learning *that* it has to be stored needs a "
+                all="One token is little to store, but learning *that* it has to be stored needs a "
                 "gradient that arrives.",
-                "all",
             ),
             no(
                 "GRU, LSTM and attention: gates were invented for this",
-                "Gates help, and at distance 10 one sees it. At 40 they too are left without a "
-                "gradient at the start.",
-                "gates-suffice",
+                gates_suffice="Gates help, and at distance 10 one sees it. At 40 they too are left "
+                "without a gradient at the start.",
             ),
             no(
                 "The LSTM best of all: it has the most gates",
-                "More gates are more parameters, not a shorter way.",
-                "most-gates",
+                most_gates="More gates are more parameters, not a shorter way.",
             ),
             yes(
                 "Attention alone",

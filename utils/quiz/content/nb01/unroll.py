@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 STEP = "the line with tanh"
 LOOP = "the line with `for`"
@@ -86,10 +87,6 @@ def switched(bug, x: Tensor, w_ih: Tensor, w_hh: Tensor, b: Tensor, h0: Tensor):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, "", group) for n, text in says.items())
-
-
 def _probe(r, batch: int, length: int, width: int, hidden: int) -> tuple:
     return (
         r(batch, length, width),
@@ -110,9 +107,7 @@ UNROLL = Exercise(
     parts=("states", "last state"),
     gradient=True,
     bugs=(
-        *_group(
-            "loop",
-            LOOP,
+        *group("loop", LOOP)(
             over_batch="The loop runs over axis 0, which is the batch: sentence 2 is fed with what "
             "sentence 1 has left behind. x is (B, N, D), so time is axis 1: `x[:, t]`.",
             counts_batch="The loop counts as many steps as there are sentences. The number of time "
@@ -123,47 +118,31 @@ UNROLL = Exercise(
             one_short="The last token is never read: the loop ends one step early.",
             starts_at_one="The first token is never read: the loop starts at 1.",
         ),
-        *_group(
-            "start",
-            "the line before the loop",
-            starts_at_zero="The network always starts from zeros, whatever `h0` says.",
+        *single("the line before the loop")(
+            starts_at_zero="The network always starts from zeros, whatever `h0` says."
         ),
-        *_group("kept", END, keeps_h0="`h0` is kept among the states, so there are N + 1 of them."),
-        *_group(
-            "input",
-            LOOP,
-            input_before="Step t reads token t - 1 (and step 0 reads the last token of all).",
+        *single(END)(keeps_h0="`h0` is kept among the states, so there are N + 1 of them."),
+        *single(LOOP)(
+            input_before="Step t reads token t - 1 (and step 0 reads the last token of all)."
         ),
-        *_group(
-            "w_ih",
-            STEP,
+        *single(STEP)(
             w_ih_not_transposed="`w_ih` has shape (hidden, width), as PyTorch stores it, so it is "
             "`x[:, t] @ w_ih.T`. If both sizes are the same, this mistake makes no noise at all.",
-        ),
-        *_group(
-            "memory",
-            STEP,
             not_carried="Every step starts from `h0` again: the state is not handed on, so nothing "
             "is remembered. The new state has to replace the old one.",
         ),
-        *_group(
-            "carried",
-            STEP,
+        *group("carried", STEP)(
             w_hh_not_transposed="`w_hh` is square, so `h @ w_hh` runs without a murmur; PyTorch "
             "stores it as (out, in), so it has to be `h @ w_hh.T`.",
             no_memory="The previous state does not enter the new one: `h @ w_hh.T` is missing.",
             w_hh_left_out="The previous state is added as it is, without `w_hh`.",
             sign="The previous state is subtracted. All terms inside tanh are added.",
         ),
-        *_group(
-            "bias",
-            STEP,
+        *group("bias", STEP)(
             no_bias="The bias `b` is missing.",
             bias_twice="The bias is added twice. `b` already holds both of PyTorch's biases.",
         ),
-        *_group(
-            "tanh",
-            STEP,
+        *group("tanh", STEP)(
             no_tanh="There is no tanh: the states are not kept between -1 and 1.",
             sigmoid="A sigmoid stands where tanh should be.",
             relu="A ReLU stands where tanh should be.",
@@ -178,15 +157,11 @@ UNROLL = Exercise(
             adds_the_state="The previous state is also added outside tanh. That is a residual "
             "connection, not a plain RNN.",
         ),
-        *_group(
-            "stored",
-            END,
+        *single(END)(
             stores_before_tanh="What is stored is the sum *before* tanh, with values beyond -1 and "
-            "1. Store the state.",
+            "1. Store the state."
         ),
-        *_group(
-            "together",
-            END,
+        *group("together", END)(
             time_first="The states come out as (N, B, H). Stack them along axis 1: (B, N, H).",
             time_last="The states come out as (B, H, N). Stack them along axis 1: (B, N, H).",
             side_by_side="The states are glued into one long row (B, N·H). `stack` makes a new "
@@ -194,9 +169,7 @@ UNROLL = Exercise(
             one_below_another="The states are glued below one another (N·B, H). `stack` makes a "
             "new axis, `cat` does not.",
         ),
-        *_group(
-            "last",
-            END,
+        *group("last", END)(
             last_is_first="The second result is the first state, not the last.",
             last_is_start="The second result is still `h0`. Return the state after the last step.",
             layer_axis="The last state has an extra axis in front, (1, B, H), as `nn.RNN` gives it "
@@ -204,9 +177,7 @@ UNROLL = Exercise(
             last_sample="`states[-1]` of the stacked tensor is the last *sentence* of the batch. "
             "The last time step is `states[:, -1]`.",
         ),
-        *_group(
-            "returned",
-            END,
+        *group("returned", END)(
             only_states="Only the states come back. Return `(states, last)`.",
             only_last="Only the last state comes back. Return `(states, last)`.",
             swapped="The two results are in the wrong order: first the states, then the last one.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 RULE = "what a state has to wait for"
 
@@ -61,10 +62,6 @@ def switched(bug, num_layers: int, length: int) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, "", group) for n, text in says.items())
-
-
 WAITING = Exercise(
     id="X01-4",
     title="How long a state has to wait",
@@ -73,9 +70,7 @@ WAITING = Exercise(
     reference=min_steps,
     switched=switched,
     bugs=(
-        *_group(
-            "rule",
-            RULE,
+        *group("rule", RULE)(
             layer_after_layer="A layer waits until the layer below has read the *whole* sentence. "
             "It need not: as soon as the state below is there, it can go on. The layers work as a "
             "wave.",
@@ -103,12 +98,8 @@ WAITING = Exercise(
             "at once after the whole sentence. They come in a wave, one step behind the layer "
             "below.",
         ),
-        *_group(
-            "base", "the first state", from_zero="It counts from 0. The first state needs 1 step."
-        ),
-        *_group(
-            "shape",
-            "the last line",
+        *single("the first state")(from_zero="It counts from 0. The first state needs 1 step."),
+        *group("shape", "the last line")(
             transposed="Rows and columns are swapped: one row per layer, one column per token.",
             only_top="Only the top layer comes back. Return the whole table.",
             only_last="Only the last state's step comes back. Return the whole table.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 MASK = "where padding is left out"
 SOFTMAX = "where scores become weights"
@@ -81,12 +82,6 @@ def switched(bug, e: Tensor, h: Tensor, mask: Tensor | None = None):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "02, section 6", group) for n, text in says.items()
-    )
-
-
 ATTEND = Exercise(
     id="X02-2",
     title="From scores to a context vector",
@@ -97,35 +92,31 @@ ATTEND = Exercise(
     parts=("context", "weights"),
     rows_sum_to_one=1,
     bugs=(
-        *_group(
-            "mask",
-            MASK,
+        *group("mask", MASK)(
             mask_ignored="The mask is not used: padding gets weight and flows into the context.",
             masked_with_zero="Padding gets the score 0, and exp(0) = 1 is a weight like any other. "
             "It takes the score -inf to get the weight 0.",
             mask_inverted="The mask is read the wrong way round. True means *may look*: here the "
             "words are hidden and the padding is looked at.",
-            masked_with_minus_one="Padding gets the score -1, which still has weight. It "
-            "takes -inf.",
+            masked_with_minus_one="Padding gets the score -1, which still has weight. It takes "
+            "-inf.",
             multiplied_by_minus_inf="The scores are multiplied by -inf, which gives NaN where 0 "
             "meets infinity. Fill instead: `e.masked_fill(~mask, -torch.inf)`.",
             mask_added="The mask is added to the scores, so words get 1 more than padding. Padding "
             "needs -inf.",
         ),
-        *_group(
-            "softmax",
-            SOFTMAX,
+        *group("softmax", SOFTMAX)(
             softmax_over_batch="The softmax runs over the batch: the weights of *different "
             "sentences* sum to 1. It belongs over the source positions, `dim=-1`.",
-            softmax_over_all="The softmax runs over the whole table. Each sentence has its "
-            "own 1 to share out: `dim=-1`.",
+            softmax_over_all="The softmax runs over the whole table. Each sentence has its own 1 "
+            "to share out: `dim=-1`.",
             sigmoid="A sigmoid decides about each position alone; the weights do not sum to 1.",
             exp_only="The exps are not divided by their sum.",
             divided_by_sum="The scores are divided by their sum, without exp.",
             no_softmax="There is no softmax: the scores themselves are used as weights.",
             log_softmax="`log_softmax` gives logarithms. Use `softmax`.",
-            argmax="All weight goes to the best position. Attention is soft, so that "
-            "gradients flow.",
+            argmax="All weight goes to the best position. Attention is soft, so that gradients "
+            "flow.",
             zeroed_after="The weights of padding are set to 0 after the softmax, so the others no "
             "longer sum to 1. Mask the scores before it (or divide by the new sum).",
             scaled="The scores are divided by √D. The additive score has no such scaling.",
@@ -133,21 +124,17 @@ ATTEND = Exercise(
             uniform="All positions get the same weight; the scores have no effect.",
             softmax_twice="There are two softmaxes, one after the other.",
         ),
-        *_group(
-            "used",
-            MIX,
+        *group("used", MIX)(
             scores_used="The context is mixed with the scores. Mix with the weights, which sum to "
             "1.",
             raw_scores_used="The context is mixed with the raw scores, padding included. Mix with "
             "the weights.",
         ),
-        *_group(
-            "mix",
-            MIX,
+        *group("mix", MIX)(
             not_summed="Each annotation is multiplied by its weight, but nothing is added up: the "
             "context keeps the source axis. Sum over it: `.sum(dim=1)`.",
-            averaged="The weighted annotations are averaged. The weights sum to 1 already, "
-            "so it is a sum.",
+            averaged="The weighted annotations are averaged. The weights sum to 1 already, so it "
+            "is a sum.",
             best_only="Only the best annotation is taken. The context is a mixture of all.",
             plain_mean="The plain mean of the annotations is taken; the weights have no effect.",
             plain_sum="The annotations are summed without weights.",
@@ -159,9 +146,7 @@ ATTEND = Exercise(
             last="The last annotation is taken: that is the fixed vector again.",
             weights_shifted="The weights are one position off.",
         ),
-        *_group(
-            "returned",
-            "the last line",
+        *group("returned", "the last line")(
             order_swapped="Both are right but swapped: return the context first, then the weights.",
             only_context="Only the context comes back. Return `(context, weights)`.",
             only_weights="Only the weights come back. Return `(context, weights)`.",

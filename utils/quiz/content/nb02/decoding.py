@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, single, told
+from utils.quiz.exercise import Exercise, Mistake
 
 LOOP = "what goes into `model.step`"
 STOP = "where a sentence ends"
@@ -140,10 +141,6 @@ def _call(student, *args):
     return result if result is None else as_table(result)
 
 
-def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, see, group) for n, text in says.items())
-
-
 DECODING = Exercise(
     id="X02-3",
     title="Greedy decoding",
@@ -157,10 +154,7 @@ DECODING = Exercise(
     ),
     call=_call,
     bugs=(
-        *_group(
-            "first",
-            LOOP,
-            "02, section 4",
+        *group("first", LOOP)(
             starts_with_eos="The first token is `eos`. The decoder was trained to start from "
             "`bos`.",
             starts_with_pad="The first token is 0, the padding. Start from `bos`.",
@@ -169,44 +163,27 @@ DECODING = Exercise(
             starts_with_first_source="The first token is the first *source* word. Start from "
             "`bos`.",
         ),
-        *_group(
-            "limit",
-            STOP,
-            "02, section 4",
+        *group("limit", STOP)(
             one_word_short="The loop ends one word too early: `max_len` words are allowed.",
             one_word_too_many="The loop runs once too often: at most `max_len` words.",
             source_length="The output is as long as the source. Its length is decided by `eos`, "
-            "and "
-            "by `max_len` if `eos` never comes.",
+            "and by `max_len` if `eos` never comes.",
         ),
-        *_group(
-            "state",
-            LOOP,
-            "02, section 4",
+        *single(LOOP)(
             state_not_kept="The new state is thrown away, so every step starts from the same one. "
-            "Hand the state that `model.step` returns to the next step.",
+            "Hand the state that `model.step` returns to the next step."
         ),
-        *_group(
-            "choice",
-            "where a word is chosen",
-            "02, section 4",
+        *group("choice", "where a word is chosen")(
             least_likely="The *least* likely word is taken: `argmax`, not `argmin`.",
             second_best="The second best word is taken.",
         ),
-        *_group(
-            "feed",
-            LOOP,
-            "02, section 4",
+        *group("feed", LOOP)(
             same_first_word="Every step is fed the first token again. Free running means: feed "
-            "back "
-            "the word just said.",
+            "back the word just said.",
             feeds_source="The steps are fed source words. Free running means: feed back the word "
             "just said.",
         ),
-        *_group(
-            "stop",
-            STOP,
-            "02, section 4",
+        *group("stop", STOP)(
             stops_all_at_first_eos="All sentences stop as soon as one of them is finished. The "
             "others still have something to say: stop when *all* are finished.",
             stops_at_eos_of_first_sentence="All sentences stop when the first one is finished.",
@@ -215,21 +192,14 @@ DECODING = Exercise(
             does_not_stop="Words after `eos` are kept, and `eos` too. A sentence ends there.",
             keeps_eos="The `eos` is still there. Return the words only.",
         ),
-        *_group(
-            "rows",
-            "the last line",
-            "02, section 4",
+        *group("rows", "the last line")(
             keeps_bos="The `bos` is still there. Return the words only.",
             only_first_sentence="Only the first sentence comes back. One list for each sentence.",
             one_row_too_short="The last word of each sentence is missing.",
         ),
-        Bug(
-            "no-length-guard",
-            "The loop does not end by itself: one of the sentences never says `eos`. That happens "
-            "with real models too, so `max_len` has to stop it.",
-            STOP,
-            "02, section 4",
-            detect=told_by_call,
+        *told(STOP)(
+            no_length_guard="The loop does not end by itself: one of the sentences never says "
+            "`eos`. That happens with real models too, so `max_len` has to stop it."
         ),
     ),
     probes=lambda r: [
@@ -244,8 +214,7 @@ DECODING = Exercise(
         "`logits.argmax(dim=-1)` gives one word for each sentence of the batch. Remember for each "
         "sentence whether it has said `eos`.",
         "Loop at most `max_len` times. Append a word only to sentences that are not finished; "
-        "leave "
-        "the loop when all are.",
+        "leave the loop when all are.",
     ),
     also_right=(
         """

@@ -38,7 +38,7 @@ def context_by_hand(r: random.Random) -> tuple[str, Option, list[Option]]:
     ):  # fmt: skip
         number = ATTEND.wrong((name,), e, h, mask)[0].item()
         if number == number:
-            wrong.append(no(f"{number:.3f}", ATTEND.bug(name).says, name))
+            wrong.append(no(f"{number:.3f}", **{name: ATTEND.bug(name).says}))
     return text, right, [option for option in wrong if option.text != right.text]
 
 
@@ -71,7 +71,7 @@ def error_rate_by_hand(r: random.Random) -> tuple[str, Option, list[Option]]:
         (1 - (hit_sure + hit_possible) / (len(found) + len(possible)), "possible-below",
          "Below the line stand the *sure* links: nobody has to find all possible ones."),
     )  # fmt: skip
-    wrong = [no(f"{number:.3f}", reason, mistake) for number, mistake, reason in cases]
+    wrong = [no(f"{number:.3f}", **{mistake: reason}) for number, mistake, reason in cases]
     return text, right, [option for option in wrong if option.text != right.text]
 
 

@@ -13,9 +13,8 @@ QUESTIONS = (
         options=(
             no(
                 "The softmax over the vocabulary",
-                "It costs time, but it loses nothing the decoder knew. The bottleneck is about "
-                "information.",
-                "compute-for-information",
+                compute_for_information="It costs time, but it loses nothing the decoder knew. The "
+                "bottleneck is about information.",
             ),
             yes(
                 "One vector of fixed size has to hold a source of any length",
@@ -23,15 +22,13 @@ QUESTIONS = (
             ),
             no(
                 "Teacher forcing",
-                "That is a way to train. The same architecture trained otherwise has the same one "
-                "vector.",
-                "training-for-architecture",
+                training_for_architecture="That is a way to train. The same architecture trained "
+                "otherwise has the same one vector.",
             ),
             no(
                 "The decoder has no hidden state",
-                "It has one: s_t. It starts from the summary of the source, and there the squeeze "
-                "has already happened.",
-                "no-decoder-state",
+                no_decoder_state="It has one: s_t. It starts from the summary of the source, and "
+                "there the squeeze has already happened.",
             ),
         ),
     ),
@@ -47,20 +44,17 @@ QUESTIONS = (
             ),
             no(
                 "Over the output words i, for each source position j",
-                "Then each source word would have to be used exactly once. Some are used often, "
-                "some never: columns may sum to anything.",
-                "wrong-axis",
+                wrong_axis="Then each source word would have to be used exactly once. Some are "
+                "used often, some never: columns may sum to anything.",
             ),
             no(
                 "Over both, so that the whole map sums to 1",
-                "Then a long translation would have little attention left for each word. Every row "
-                "has its own 1.",
-                "joint-distribution",
+                joint_distribution="Then a long translation would have little attention left for "
+                "each word. Every row has its own 1.",
             ),
             no(
                 "Over the sentences of the batch",
-                "Sentences of a batch share nothing but the computation.",
-                "batch-axis",
+                batch_axis="Sentences of a batch share nothing but the computation.",
             ),
         ),
     ),
@@ -69,25 +63,22 @@ QUESTIONS = (
         title="Annotations in another order",
         see="02, section 6",
         text="After encoding, the annotations h_j are put into another order; the state s stays "
-        "the "
-        "same. What happens to the context c_i?",
+        "the same. What happens to the context c_i?",
         options=(
             no(
                 "It is put into another order too",
-                "The context is one vector, a sum; it has no positions to reorder. The weights are "
-                "what follows the new order.",
-                "equivariant",
+                equivariant="The context is one vector, a sum; it has no positions to reorder. The "
+                "weights are what follows the new order.",
             ),
             no(
                 "It changes in an unforeseeable way",
-                "Each h_j keeps its score, so it keeps its weight, and a sum does not care about "
-                "the order of its terms.",
-                "sum-is-ordered",
+                sum_is_ordered="Each h_j keeps its score, so it keeps its weight, and a sum does "
+                "not care about the order of its terms.",
             ),
             no(
                 "It becomes the plain average",
-                "The weights come from what the annotations hold, not from where they stand.",
-                "order-makes-weights",
+                order_makes_weights="The weights come from what the annotations hold, not from "
+                "where they stand.",
             ),
             yes(
                 "Nothing",
@@ -105,8 +96,8 @@ QUESTIONS = (
         options=(
             no(
                 "The model made a mistake there",
-                "The diagonal means *same order*, not *right*. French has another order here.",
-                "diagonal-is-right",
+                diagonal_is_right="The diagonal means *same order*, not *right*. French has "
+                "another order here.",
             ),
             yes(
                 "These words stand in reverse order in French",
@@ -115,16 +106,13 @@ QUESTIONS = (
             ),
             no(
                 "A mask keeps the decoder from looking ahead",
-                "The decoder may look at the whole source at every step. Masks over the future "
-                "come "
-                "with self-attention.",
-                "mask-for-alignment",
+                mask_for_alignment="The decoder may look at the whole source at every step. Masks "
+                "over the future come with self-attention.",
             ),
             no(
                 "These words were not in the vocabulary",
-                "Unknown words would not be translated rightly, and nothing would make their "
-                "attention cross over so neatly.",
-                "unknown-words",
+                unknown_words="Unknown words would not be translated rightly, and nothing would "
+                "make their attention cross over so neatly.",
             ),
         ),
     ),
@@ -136,15 +124,13 @@ QUESTIONS = (
         options=(
             no(
                 "In training, the word the model itself said before",
-                "That is free running. It is what happens later, when nobody knows the right "
-                "words.",
-                "reversed",
+                reversed="That is free running. It is what happens later, when nobody knows the "
+                "right words.",
             ),
             no(
                 "In training, the right word for this very step",
-                "Then it would see what it has to say. It gets the word *before*: hence the shift "
-                "by one.",
-                "no-shift",
+                no_shift="Then it would see what it has to say. It gets the word *before*: hence "
+                "the shift by one.",
             ),
             yes(
                 "In training, the right word before this step, whatever the model said",
@@ -153,8 +139,8 @@ QUESTIONS = (
             ),
             no(
                 "In testing, the right word before this step",
-                "In a test nobody knows the right words; a score got that way is too good.",
-                "leak-in-testing",
+                leak_in_testing="In a test nobody knows the right words; a score got that way is "
+                "too good.",
             ),
         ),
     ),
@@ -167,19 +153,17 @@ QUESTIONS = (
         options=(
             no(
                 "Training failed",
-                "The translations are right. Nobody ever told the model where to look; it only had "
-                "to get the information.",
-                "attention-is-supervised",
+                attention_is_supervised="The translations are right. Nobody ever told the model "
+                "where to look; it only had to get the information.",
             ),
             no(
                 "The softmax runs over the wrong axis",
-                "Then the rows would not sum to 1, and the translations would suffer.",
-                "over-diagnosis",
+                over_diagnosis="Then the rows would not sum to 1, and the translations would "
+                "suffer.",
             ),
             no(
                 "The data are off by one",
-                "Then the translations would be off as well.",
-                "off-by-one-data",
+                off_by_one_data="Then the translations would be off as well.",
             ),
             yes(
                 "The annotation next door knows the word too",
@@ -200,15 +184,13 @@ PREDICTIONS = (
         options=(
             no(
                 "Nearly always: it was trained on that length",
-                "It was, and that does not help: the vector does not grow with the sequence.",
-                "trained-so-fine",
+                trained_so_fine="It was, and that does not help: the vector does not grow with the "
+                "sequence.",
             ),
             no(
                 "About 3/10 as often",
-                "That would be a loss in proportion. Each digit more is one more that must be "
-                "right, "
-                "and one more that must fit into the same vector.",
-                "in-proportion",
+                in_proportion="That would be a loss in proportion. Each digit more is one more "
+                "that must be right, and one more that must fit into the same vector.",
             ),
             yes(
                 "Nearly never",
@@ -217,8 +199,7 @@ PREDICTIONS = (
             ),
             no(
                 "As often as at length 3: the vector is the same",
-                "The vector is the same, what has to go into it is not.",
-                "same-vector-same-score",
+                same_vector_same_score="The vector is the same, what has to go into it is not.",
             ),
         ),
         reveal="The share of perfect answers falls from nearly 1 to nearly 0 within the trained "
@@ -233,9 +214,8 @@ PREDICTIONS = (
         options=(
             no(
                 "It stays perfect: attention does not care about length",
-                "The squeeze is gone, but the decoder has never had to find its way in so long a "
-                "sequence.",
-                "attention-extrapolates",
+                attention_extrapolates="The squeeze is gone, but the decoder has never had to find "
+                "its way in so long a sequence.",
             ),
             yes(
                 "It falls as well",
@@ -244,8 +224,7 @@ PREDICTIONS = (
             ),
             no(
                 "It falls below the model with a fixed vector",
-                "That one is at 0 already.",
-                "worse-than-fixed",
+                worse_than_fixed="That one is at 0 already.",
             ),
         ),
         reveal="Attention holds up to the trained lengths and a little beyond, then it falls too.",

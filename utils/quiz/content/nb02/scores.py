@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 PRODUCTS = "where W meets s and U meets h"
 JOIN = "where the two are brought together"
@@ -70,12 +71,6 @@ def switched(bug, s: Tensor, h: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tens
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "02, section 6", group) for n, text in says.items()
-    )
-
-
 SCORES = Exercise(
     id="X02-1",
     title="The additive score",
@@ -84,41 +79,32 @@ SCORES = Exercise(
     reference=additive_scores,
     switched=switched,
     bugs=(
-        *_group(
-            "state",
-            PRODUCTS,
+        *group("state", PRODUCTS)(
             no_transpose="W has shape (A, Ds), so W s is `s @ w.T`. Without the transpose it runs "
             "only if A = Ds, and then with the wrong weights.",
             state_twice="The state is added twice.",
             state_left_out="The state s has no influence: every output word would look at the same "
             "place. W s has to be part of the sum.",
         ),
-        *_group(
-            "annotations",
-            PRODUCTS,
+        *group("annotations", PRODUCTS)(
             u_not_transposed="U has shape (A, Dh), so U h is `h @ u.T`. Without the transpose it "
             "runs only if A = Dh, and then with the wrong weights.",
             mean_annotation="All source positions get the same score: the annotations are averaged "
             "before they are scored. Each h_j needs a score of its own.",
-            last_annotation="All source positions get the score of the last annotation. That "
-            "is the fixed vector again; each h_j needs a score of its own.",
+            last_annotation="All source positions get the score of the last annotation. That is "
+            "the fixed vector again; each h_j needs a score of its own.",
             annotations_left_out="The annotations have no influence, so all positions get the same "
             "score. U h has to be part of the sum.",
         ),
-        *_group(
-            "join",
-            JOIN,
-            not_unsqueezed="W s has shape (B, A), U h has (B, N, A). Added as they are, "
-            "torch lines "
-            "the batch of one up with the positions of the other; where B = N this even runs, and "
-            "mixes sentences. Give W s a position axis: `(s @ w.T)[:, None]`.",
+        *group("join", JOIN)(
+            not_unsqueezed="W s has shape (B, A), U h has (B, N, A). Added as they are, torch "
+            "lines the batch of one up with the positions of the other; where B = N this even "
+            "runs, and mixes sentences. Give W s a position axis: `(s @ w.T)[:, None]`.",
             multiplied="W s and U h are multiplied. The additive score adds them, hence its name.",
             minus="U h is taken off W s. They are added.",
             neighbour_state="Each sentence is scored with another sentence's state.",
         ),
-        *_group(
-            "hidden",
-            JOIN,
+        *group("hidden", JOIN)(
             no_tanh="There is no tanh. Then v · (W s) is the same number for every position j, the "
             "softmax takes it out again, and where you look no longer depends on s at all.",
             sigmoid="A sigmoid stands in place of the tanh.",
@@ -126,27 +112,23 @@ SCORES = Exercise(
             tanh_each="tanh is taken of W s and of U h separately, then they are added. It belongs "
             "around the sum; otherwise the part with s is the same for every position.",
             tanh_on_state_only="tanh is taken of W s alone. It belongs around the sum W s + U h.",
-            tanh_on_annotations_only="tanh is taken of U h alone. It belongs around the sum "
-            "W s + U h.",
+            tanh_on_annotations_only="tanh is taken of U h alone. It belongs around the sum W s + "
+            "U h.",
             softmax_inside="A softmax stands in place of the tanh. The softmax comes later, over "
             "the source positions.",
         ),
-        *_group(
-            "end",
-            END,
+        *group("end", END)(
             mean_instead_of_sum="The products with v are averaged. v · is a dot product: a sum.",
             v_left_out="v is not used: the hidden vector is simply summed.",
-            not_summed="The hidden vectors are multiplied by v but not summed, so each "
-            "position has A numbers instead of one score.",
-            column="The scores come as a column, (B, N, 1). Drop the last axis, or the "
-            "softmax over it will give 1 everywhere.",
+            not_summed="The hidden vectors are multiplied by v but not summed, so each position "
+            "has A numbers instead of one score.",
+            column="The scores come as a column, (B, N, 1). Drop the last axis, or the softmax "
+            "over it will give 1 everywhere.",
             tanh_after_v="tanh is taken after v. It belongs inside: v · tanh(W s + U h).",
             scaled="The scores are divided by √A. The additive score has no such scaling.",
             absolute="The scores lose their sign. A negative score says: look away.",
         ),
-        *_group(
-            "after",
-            END,
+        *group("after", END)(
             softmax="These are the weights already. The exercise asks for the scores, before the "
             "softmax.",
             transposed="The axes are swapped: (N, B) instead of (B, N).",
@@ -164,8 +146,8 @@ SCORES = Exercise(
     hints=(
         "Write the shapes first: W s is (B, A), U h is (B, N, A), the result is (B, N). What is "
         "missing before the two can be added?",
-        "`s @ w.T` is W s for a whole batch, `h @ u.T` is U h for all positions. "
-        "`[:, None]` puts in the position axis.",
+        "`s @ w.T` is W s for a whole batch, `h @ u.T` is U h for all positions. `[:, None]` puts "
+        "in the position axis.",
         "`hidden = torch.tanh((s @ w.T)[:, None] + h @ u.T)`, and then the product with v over the "
         "last axis: `hidden @ v`.",
     ),

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from utils.quiz.exercise import Bug, Exercise
-
-
-def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, see, group) for n, text in says.items())
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 
 def shift_targets(y: list[int], bos: int, eos: int) -> tuple[list[int], list[int]]:
@@ -65,49 +62,39 @@ SHIFT = Exercise(
     call=lambda student, *args: as_tensors(student(*args)),
     parts=("decoder input", "decoder target"),
     bugs=(
-        *_group(
-            "words", "which words are used", "02, section 2",
+        *group("words", "which words are used")(
             drops_last_word="The last word is missing. All words of y are said, then `eos`.",
             drops_first_word="The first word is missing.",
             reversed="The words come in reverse order.",
         ),
-        *_group(
-            "marks", "what stands first and last", "02, section 2",
-            no_shift="Input and target are the same, so the decoder is shown the very word it "
-            "has to "
-            "say. The loss falls to 0 and it learns to copy. Shift by one: bos + y, and y + eos.",
+        *group("marks", "what stands first and last")(
+            no_shift="Input and target are the same, so the decoder is shown the very word it has "
+            "to say. The loss falls to 0 and it learns to copy. Shift by one: bos + y, and y + "
+            "eos.",
             no_marks="Neither mark is there, and input and target are the same: the decoder is "
-            "shown "
-            "the word it has to say. bos + y, and y + eos.",
+            "shown the word it has to say. bos + y, and y + eos.",
             no_shift_eos="Input and target are both y + eos, so the decoder sees what it has to "
-            "say. "
-            "The input is bos + y.",
+            "say. The input is bos + y.",
             no_shift_bos="Input and target are both bos + y, so the decoder sees what it has to "
-            "say. "
-            "The target is y + eos.",
+            "say. The target is y + eos.",
             wrong_direction="Shifted the wrong way, or the two are swapped: the decoder sees a "
-            "word and has to say the one "
-            "*before* it. Input bos + y, target y + eos.",
+            "word and has to say the one *before* it. Input bos + y, target y + eos.",
             bos_in_target="`bos` stands in the target. The decoder never has to say it: it is "
-            "given. "
-            "(One slide shows it there too.)",
+            "given. (One slide shows it there too.)",
             eos_in_input="`eos` stands in the input. After `eos` nothing follows, so there is "
-            "nothing "
-            "to predict from it; the lengths no longer agree.",
+            "nothing to predict from it; the lengths no longer agree.",
             eos_missing="The target lacks `eos`, so the decoder never learns to stop.",
             bos_missing="The input lacks `bos`: before the first word there has to be something.",
             input_one_short="The last word is missing in the input, so nothing predicts `eos`.",
             input_one_short_no_eos="The usual slices y[:-1] and y[1:] are for a y that already "
-            "holds "
-            "`bos` and `eos`. Here it holds neither, so a word and the `eos` are lost.",
+            "holds `bos` and `eos`. Here it holds neither, so a word and the `eos` are lost.",
             target_without_first="The first word is missing in the target.",
             target_without_bos_input_full="The input ends with `eos`, and the target says it "
             "twice.",
             marks_swapped="`bos` and `eos` have changed places.",
             bos_twice="`bos` stands twice in the input.",
         ),
-        *_group(
-            "returned", "the last line", "02, section 2",
+        *group("returned", "the last line")(
             only_input="Only the decoder input comes back. Return both.",
             only_target="Only the target comes back. Return both.",
         ),
@@ -144,4 +131,4 @@ def shift_targets(y, bos, eos):
 """,
     ),
     blank="def shift_targets(y, bos, eos):\n    ...\n",
-)  # fmt: skip
+)

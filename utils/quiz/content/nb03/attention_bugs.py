@@ -6,20 +6,17 @@ softmax are in `attention_bugs_output.py`.
 
 from __future__ import annotations
 
+from utils.quiz.bugs import group, single
 from utils.quiz.content.nb03 import attention_bugs_output
-from utils.quiz.content.nb03.attention_common import group_of
+from utils.quiz.content.nb03.attention_common import marked
 from utils.quiz.content.nb03.attention_detect import any_other_scale, half_precision, rounded
-from utils.quiz.exercise import Bug
 
 SCORES = "the line that computes the scores"
 SCALE = "the division by √d"
 SOFTMAX = "the line that turns scores into weights"
 
-BUGS = (
-    *group_of(
-        "inputs",
-        SCORES,
-        "03, section 5",
+BUGS = marked(
+    *group("inputs", SCORES, "03, section 5")(
         swapped="Queries and keys have changed places: row i of the scores must belong to query i "
         "and column j to key j. That is `q @ kᵀ`; yours is its mirror image `k @ qᵀ`.",
         query_twice="Both sides of the product are q, so the queries are compared with themselves "
@@ -33,22 +30,19 @@ BUGS = (
         values_twice="The values are compared with themselves; queries and keys are not used.",
         first_keys_for_all="All sequences of the batch are compared with the keys of the first one "
         "(`k[0]`). Each has its own: `q @ k.transpose(-2, -1)`.",
-        keys_and_values_swapped="Keys and values have changed places: the queries are "
-        "compared with the keys, and the values are what is mixed.",
+        keys_and_values_swapped="Keys and values have changed places: the queries are compared "
+        "with the keys, and the values are what is mixed.",
         softmax_on_inputs="There is a softmax on q and on k themselves. It belongs after their "
         "product: it turns scores into weights, not vectors into other vectors.",
-        softmax_on_queries="There is a softmax on q itself. It belongs after the product of "
-        "q and k.",
+        softmax_on_queries="There is a softmax on q itself. It belongs after the product of q and "
+        "k.",
         softmax_on_keys="There is a softmax on k itself. It belongs after the product of q and k.",
         cosine="q and k are cut to length 1 first (cosine similarity). Attention takes the plain "
         "dot product divided by √d.",
         cosine_scaled="q and k are cut to length 1 first (cosine similarity) and scaled on top. "
         "Attention takes the plain dot product divided by √d.",
     ),
-    *group_of(
-        "product",
-        SCORES,
-        "03, section 5",
+    *group("product", SCORES, "03, section 5")(
         no_transpose="k is not transposed: `q @ k` multiplies features with positions. Each query "
         "needs a dot product with each key, `q @ k.transpose(-2, -1)`.",
         all_axes_reversed="The batch axis takes part in the transpose: `.T` turns round *all* "
@@ -65,12 +59,12 @@ BUGS = (
         "query with every key is a matrix product: `@`.",
         elementwise_reversed="`*` multiplies entry by entry, and `.T` turns round all axes. Every "
         "query with every key is a matrix product: `q @ k.transpose(-2, -1)`.",
-        batch_summed="The scores are summed over the batch: all sequences share one table. "
-        "The batch axis has to stay (in einsum: on the right of the arrow as well).",
+        batch_summed="The scores are summed over the batch: all sequences share one table. The "
+        "batch axis has to stay (in einsum: on the right of the arrow as well).",
         last_key_skipped="The last key is left out: its scores are 0. Does a loop stop one too "
         "early?",
-        own_key_only="Query i meets key i only (product entry by entry, then a sum). Each "
-        "query has to meet every key: `q @ kᵀ`.",
+        own_key_only="Query i meets key i only (product entry by entry, then a sum). Each query "
+        "has to meet every key: `q @ kᵀ`.",
         distance="The scores are negative squared distances. Attention uses dot products.",
         distance_plus="The scores are distances, so the farthest key would get the largest weight. "
         "Attention uses dot products.",
@@ -91,10 +85,7 @@ BUGS = (
         "taken for N. Does a loop over the keys run over `range(M)`, is a table (M, M) made, or "
         "are the weights reshaped before they meet v? The scores are (M, N), N = `k.shape[-2]`.",
     ),
-    *group_of(
-        "scale",
-        SCALE,
-        "03, section 4",
+    *group("scale", SCALE, "03, section 4")(
         no_scale="The scores are not divided by √d. Their spread grows with d, and the softmax "
         "then puts nearly all weight on one key.",
         scale_d="The scores are divided by d instead of √d, so they are too small and the weights "
@@ -104,8 +95,8 @@ BUGS = (
         "smaller.",
         scale_times_d="The scores are multiplied by d. Divide by √d: the scaling has to make them "
         "smaller.",
-        scale_fourth_root="The scores are divided by the fourth root of d. Is one root too "
-        "many, or only one of q and k scaled?",
+        scale_fourth_root="The scores are divided by the fourth root of d. Is one root too many, "
+        "or only one of q and k scaled?",
         scale_log="The scores are divided by log d instead of √d.",
         scale_half="The scores are divided by d/2: `d ** 1/2` means (d ** 1)/2. Write `d ** 0.5` "
         "or `math.sqrt(d)`.",
@@ -136,35 +127,22 @@ BUGS = (
         "again after the softmax, so the rows sum to 1/√d.",
         times_after_softmax="The weights are multiplied by √d after the softmax, so their rows sum "
         "to √d. The scaling belongs on the scores, and it divides.",
-        scale_after_softmax_d="The weights are divided by d after the softmax, so their rows "
-        "do not sum to 1. The scaling belongs on the scores, by √d.",
+        scale_after_softmax_d="The weights are divided by d after the softmax, so their rows do "
+        "not sum to 1. The scaling belongs on the scores, by √d.",
     ),
-    Bug(
-        "other-scale",
-        "The weights are a softmax of q kᵀ times some number, but that number is not 1/√d.",
-        SCALE,
-        "03, section 4",
-        detect=any_other_scale,
+    *single(SCALE, "03, section 4", any_other_scale)(
+        other_scale="The weights are a softmax of q kᵀ times some number, but that number is not "
+        "1/√d."
     ),
-    Bug(
-        "half-precision",
-        "The weights are computed with 16 bits (`half`), so only three digits are right. Keep the "
-        "type of the inputs.",
-        SOFTMAX,
-        "03, section 5",
-        detect=half_precision,
+    *single(SOFTMAX, "03, section 5", half_precision)(
+        half_precision="The weights are computed with 16 bits (`half`), so only three digits are "
+        "right. Keep the type of the inputs."
     ),
-    Bug(
-        "rounded",
-        "The weights are rounded. Small differences matter for learning: return them as computed.",
-        SOFTMAX,
-        "03, section 3",
-        detect=rounded,
+    *single(SOFTMAX, "03, section 3", rounded)(
+        rounded="The weights are rounded. Small differences matter for learning: return them as "
+        "computed."
     ),
-    *group_of(
-        "weights",
-        SOFTMAX,
-        "03, section 3",
+    *group("weights", SOFTMAX, "03, section 3")(
         softmax_over_queries="The softmax runs over the queries: the columns sum to 1, the rows do "
         "not. Each query shares out its own weights over the keys, the last axis: `dim=-1`.",
         **dict.fromkeys(
@@ -194,16 +172,16 @@ BUGS = (
         tanh="A tanh takes the place of the softmax: weights become negative and do not sum to 1.",
         relu="A ReLU takes the place of the softmax: the rows do not sum to 1.",
         relu_normalised="A ReLU divided by its sum takes the place of the softmax, which uses exp.",
-        tanh_before_softmax="The scores go through a tanh before the softmax. They go in as "
-        "they are.",
-        relu_before_softmax="The scores go through a ReLU before the softmax. They go in as "
-        "they are: a negative score says *look away*.",
+        tanh_before_softmax="The scores go through a tanh before the softmax. They go in as they "
+        "are.",
+        relu_before_softmax="The scores go through a ReLU before the softmax. They go in as they "
+        "are: a negative score says *look away*.",
         sigmoid_before_softmax="The scores go through a sigmoid before the softmax. They go in as "
         "they are.",
         exp_only="The exp is there, but it is not divided by its sum over the keys, so the rows do "
         "not sum to 1.",
-        exp_sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the "
-        "wrong one. Write `.sum(-1, keepdim=True)`.",
+        exp_sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the wrong "
+        "one. Write `.sum(-1, keepdim=True)`.",
         exp_sum_queries_no_keepdim="The exps are summed over the queries, and the sum has lost an "
         "axis. Sum over the keys and keep the axis: `.sum(-1, keepdim=True)`.",
         sum_no_keepdim="The sum of the exps has lost an axis, so it lines up with the wrong one. "
@@ -219,12 +197,12 @@ BUGS = (
         "weights nearly even. Is one of them hidden in another line?",
         divided_by_sum="The scores are divided by their sum, without exp. Negative scores give "
         "negative weights, and a sum near 0 explodes. Softmax takes exp first.",
-        divided_by_abs_sum="The scores are divided by the sum of their absolute values. "
-        "Weights may not be negative: softmax takes exp first.",
+        divided_by_abs_sum="The scores are divided by the sum of their absolute values. Weights "
+        "may not be negative: softmax takes exp first.",
         abs_normalised="The absolute scores are divided by their sum. Softmax takes exp, so that a "
         "negative score gets little weight instead of much.",
-        squares_normalised="The squared scores are divided by their sum. Softmax takes exp, "
-        "so that a negative score gets little weight instead of much.",
+        squares_normalised="The squared scores are divided by their sum. Softmax takes exp, so "
+        "that a negative score gets little weight instead of much.",
         divided_by_norm="The rows are cut to length 1 (squares sum to 1). Weights sum to 1 "
         "themselves: softmax.",
         divided_by_max="The rows are divided by their maximum. Weights have to sum to 1: softmax.",

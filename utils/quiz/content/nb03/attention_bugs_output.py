@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from utils.quiz.content.nb03.attention_common import group_of
+from utils.quiz.bugs import group
 
 OUTPUT = "the line that computes the output"
 RETURN = "the return line"
 
 BUGS = (
-    *group_of(
-        "output",
-        OUTPUT,
-        "03, section 5",
+    *group("output", OUTPUT, "03, section 5")(
         weights_times_keys="The weights mix the keys. It is the values that are taken home: "
         "`weights @ v`.",
         weights_times_queries="The weights mix the queries. It is the values that are taken home: "
@@ -20,20 +17,20 @@ BUGS = (
         "belongs to query i and stays a row: `weights @ v`.",
         values_first="The order is turned round: `v @ weights`. Each output is a row of weights "
         "times v: `weights @ v`.",
-        values_transposed="v is transposed in the last product. It fits as it is: (M, N) @ "
-        "(N, d_v).",
+        values_transposed="v is transposed in the last product. It fits as it is: (M, N) @ (N, "
+        "d_v).",
         values_reversed="v is transposed in the last product, and `.T` turns round *all* axes, the "
         "batch too. It fits as it is: `weights @ v`.",
-        values_elementwise="`*` multiplies weights and values entry by entry. The weighted "
-        "sum is a matrix product: `weights @ v`.",
+        values_elementwise="`*` multiplies weights and values entry by entry. The weighted sum is "
+        "a matrix product: `weights @ v`.",
         scores_times_values="The output is made with the scores instead of the weights. The "
         "softmax has to come in between.",
         mean_of_values="The output is the plain mean of the values; the weights are not used.",
         sum_of_values="The output is the plain sum of the values; the weights are not used.",
         last_value_only="Only the last key's share arrives in the output. In a loop over the keys, "
         "`=` starts anew each time; `+=` adds up.",
-        best_value_only="The output is the value of the best key only. Mix all of them: "
-        "`weights @ v`.",
+        best_value_only="The output is the value of the best key only. Mix all of them: `weights @ "
+        "v`.",
         output_scaled="The output is divided by √d instead of the scores. The scaling has to tame "
         "the softmax, so it belongs before it.",
         output_scaled_again="The output is divided by √d once more. The scaling belongs on the "
@@ -56,14 +53,11 @@ BUGS = (
         "alone.",
         values_softmax="There is a softmax on v. The values are mixed as they are.",
     ),
-    *group_of(
-        "return",
-        RETURN,
-        "03, section 5",
-        only_output="Only the output comes back. The function returns two things: "
-        "`return output, weights`.",
-        only_weights="Only the weights come back. The function returns two things: "
-        "`return output, weights`.",
+    *group("return", RETURN, "03, section 5")(
+        only_output="Only the output comes back. The function returns two things: `return output, "
+        "weights`.",
+        only_weights="Only the weights come back. The function returns two things: `return output, "
+        "weights`.",
         order_swapped="The two results have changed places. Output first: `return output, "
         "weights`.",
         scores_returned="The second result is the scores, before the softmax. The weights are what "

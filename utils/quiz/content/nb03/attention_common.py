@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from utils.quiz.bugs import Bugs
 from utils.quiz.exercise import Bug
 
 # Seen often enough to come together with a second one; all others are named alone.
@@ -28,10 +31,9 @@ LINES = {
 }
 
 
-def group_of(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    """Bugs of one stage of the formula; ``no_scale=`` becomes the id "no-scale"."""
-    named = ((name.replace("_", "-"), text) for name, text in says.items())
+def marked(*bugs: Bug) -> Bugs:
+    """The bugs of X03-1, with the rare ones and the lines they stop on marked."""
     return tuple(
-        Bug(n, text, look, see, group, rare=n not in COMMON, line=LINES.get(n, ""))
-        for n, text in named
+        replace(b, rare=b.detect is None and b.name not in COMMON, line=LINES.get(b.name, ""))
+        for b in bugs
     )

@@ -6,7 +6,8 @@ import math
 
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 PROJECT = "the lines that make q, k and v"
 SOFTMAX = "the softmax"
@@ -96,10 +97,6 @@ def switched(bug, w_q: Tensor, w_k: Tensor, w_v: Tensor, x: Tensor):
     )
 
 
-def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, see, group) for n, text in says.items())
-
-
 COLUMNS = Exercise(
     id="X03-4",
     title="From columns to rows",
@@ -108,27 +105,18 @@ COLUMNS = Exercise(
     reference=column_to_row,
     switched=switched,
     bugs=(
-        *_group(
-            "x",
-            PROJECT,
-            "03, section 8",
+        *group("x", PROJECT)(
             x_not_transposed="The matrices meet the rows of `x_columns`, but in the column "
-            "convention each *column* is a token. It is `w @ x_columns`, or with rows "
-            "`x_columns.T @ w.T`: transpose both or neither.",
+            "convention each *column* is a token. It is `w @ x_columns`, or with rows `x_columns.T "
+            "@ w.T`: transpose both or neither.",
             x_reshaped="`x_columns` is reshaped instead of transposed: the shape fits, but the "
             "numbers of one token are scattered. Use `.T`.",
         ),
-        *_group(
-            "w",
-            PROJECT,
-            "03, section 8",
-            weights_not_transposed="The matrices are used as in the row convention (`x @ "
-            "w`). In the column convention it is `w @ x`, so with rows it becomes `x @ w.T`.",
+        *single(PROJECT)(
+            weights_not_transposed="The matrices are used as in the row convention (`x @ w`). In "
+            "the column convention it is `w @ x`, so with rows it becomes `x @ w.T`."
         ),
-        *_group(
-            "projections",
-            PROJECT,
-            "03, section 7",
+        *group("projections", PROJECT, "03, section 7")(
             query_for_key="The keys are made with w_q as well, so w_k is never used.",
             key_for_query="The queries are made with w_k as well, so w_q is never used.",
             key_for_value="The values are made with w_k. They have a matrix of their own, w_v.",
@@ -144,10 +132,7 @@ COLUMNS = Exercise(
             swapped="Queries and keys have changed places. In columns A = KᵀQ has one *column* per "
             "query; QᵀK is its mirror image, so there the softmax would run along rows.",
         ),
-        *_group(
-            "layout",
-            "the line that computes the scores",
-            "03, section 8",
+        *group("layout", "the line that computes the scores")(
             **dict.fromkeys(
                 (
                     "columns_as_rows",
@@ -159,37 +144,27 @@ COLUMNS = Exercise(
                 "them: q kᵀ then compares features. Transpose first, or use KᵀQ.",
             ),
         ),
-        *_group(
-            "product",
-            "the line that computes the scores",
-            "03, section 8",
+        *group("product", "the line that computes the scores")(
             features_against_features="The scores compare features with features (a table of d_k "
             "by d_k). They need one row and one column per token.",
             elementwise="`*` multiplies entry by entry. The scores are a matrix product: `@`.",
         ),
-        *_group(
-            "scale",
-            "the division by √d_k",
-            "03, section 4",
+        *group("scale", "the division by √d_k", "03, section 4")(
             no_scale="The scores are not divided by √d_k. Changing the convention does not change "
             "the formula.",
             scale_d="The scores are divided by d_k instead of √d_k.",
             scale_times="The scores are multiplied by √d_k instead of divided.",
-            scale_d_model="The root is taken of the model width. It is the width of the "
-            "queries and keys, d_k, that is summed over.",
-            scale_tokens="The root is taken of the number of tokens. In columns the *first* "
-            "axis of q is its width d_k, the second one counts tokens.",
+            scale_d_model="The root is taken of the model width. It is the width of the queries "
+            "and keys, d_k, that is summed over.",
+            scale_tokens="The root is taken of the number of tokens. In columns the *first* axis "
+            "of q is its width d_k, the second one counts tokens.",
             scale_d_v="The root is taken of d_v, the width of the values. Take that of the queries "
             "and keys.",
         ),
-        *_group(
-            "softmax",
-            SOFTMAX,
-            "03, section 8",
-            softmax_over_queries="The softmax runs over the wrong axis. In A = KᵀQ a "
-            "*column* holds "
-            "one query's scores, so the columns have to sum to 1 (`dim=0`); after a transpose, the "
-            "rows (`dim=-1`).",
+        *group("softmax", SOFTMAX)(
+            softmax_over_queries="The softmax runs over the wrong axis. In A = KᵀQ a *column* "
+            "holds one query's scores, so the columns have to sum to 1 (`dim=0`); after a "
+            "transpose, the rows (`dim=-1`).",
             softmax_over_all="The softmax runs over the whole table. Each query shares out its own "
             "weights.",
             no_softmax="There is no softmax: the scores themselves are used as weights.",
@@ -197,10 +172,7 @@ COLUMNS = Exercise(
             scale_after="The scaling comes after the softmax. It belongs on the scores.",
             sigmoid="A sigmoid takes the place of the softmax: a query's weights do not sum to 1.",
         ),
-        *_group(
-            "output",
-            OUTPUT,
-            "03, section 8",
+        *group("output", OUTPUT)(
             columns_returned="The output still has one *column* per token, (d_v, N). Transpose it: "
             "rows are asked for, (N, d_v).",
             output_reshaped="The output is reshaped instead of transposed, which scatters the "
@@ -215,17 +187,13 @@ COLUMNS = Exercise(
             "order of a product, so O = V Â becomes Âᵀ Vᵀ.",
             values_first_columns="The order is turned round: Vᵀ times the weights. A transpose "
             "swaps the order of a product, so O = V Â becomes Âᵀ Vᵀ.",
-            columns_of_transposed="The weights meet v with their axes swapped, and the "
-            "output still "
-            "has one column per token. In columns it is O = V Â; its transpose is Âᵀ Vᵀ.",
+            columns_of_transposed="The weights meet v with their axes swapped, and the output "
+            "still has one column per token. In columns it is O = V Â; its transpose is Âᵀ Vᵀ.",
         ),
-        *_group(
-            "return",
-            "the return line",
-            "03, section 8",
+        *group("return", "the return line")(
             pair_returned="Output and weights come back. Only the output is asked for here.",
-            pair_returned_columns="Output and weights come back. Only the output is asked "
-            "for here.",
+            pair_returned_columns="Output and weights come back. Only the output is asked for "
+            "here.",
             batch_axis_added="There is a further axis of length 1 in front: (1, N, d_v). Take it "
             "off again, `output[0]`.",
             tokens_returned="Only the tokens are transposed. Attention is still to be done: q, k "

@@ -54,28 +54,24 @@ def weight_under_mask(r: random.Random) -> tuple[str, Option, list[Option]]:
         [
             no(
                 _number(plain[asked]),
-                "The mask was not used: hidden keys keep weight.",
-                "mask-ignored",
+                mask_ignored="The mask was not used: hidden keys keep weight.",
             ),
             no(
                 _number(zeroed[asked]),
-                "The hidden scores were set to 0. exp(0) = 1 still gets weight; it takes -inf.",
-                "masked-with-zero",
+                masked_with_zero="The hidden scores were set to 0. exp(0) = 1 still gets weight; "
+                "it takes -inf.",
             ),
             no(
                 _number(inverted[asked]),
-                "The mask was read the wrong way round: True means *may* look.",
-                "mask-inverted",
+                mask_inverted="The mask was read the wrong way round: True means *may* look.",
             ),
             no(
                 _number(kept[sum(m for m in mask[:asked].tolist())] / kept.sum()),
-                "The scores were divided by their sum. Softmax takes exp first.",
-                "divided-by-sum",
+                divided_by_sum="The scores were divided by their sum. Softmax takes exp first.",
             ),
             no(
                 _number(scores[asked].sigmoid()),
-                "That is a sigmoid: it looks at one score alone and knows no other keys.",
-                "sigmoid",
+                sigmoid="That is a sigmoid: it looks at one score alone and knows no other keys.",
             ),
         ],
     )
@@ -104,7 +100,7 @@ def output_by_hand(r: random.Random) -> tuple[str, Option, list[Option]]:
     wrong = []
     for name in ("no-scale", "scale-d", "scale-times", "no-softmax", "mean-of-values", "argmax"):
         number = _number(ATTENTION.wrong((name,), q, k, v)[0][0, 0])
-        wrong.append(no(number, ATTENTION.bug(name).says, name))
+        wrong.append(no(number, **{name: ATTENTION.bug(name).says}))
     return text, right, _distinct(wrong, right)
 
 

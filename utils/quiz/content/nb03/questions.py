@@ -14,15 +14,13 @@ QUESTIONS = (
         options=(
             no(
                 "d_q = d_k = d_v",
-                "d_q and d_k meet in a dot product, so they must agree. The values are only "
-                "averaged: they may be as wide as you like.",
-                "all-widths-equal",
+                all_widths_equal="d_q and d_k meet in a dot product, so they must agree. The "
+                "values are only averaged: they may be as wide as you like.",
             ),
             no(
                 "M = N",
-                "True in self-attention, where one sequence asks and answers. In general 2 queries "
-                "may look at 100 keys.",
-                "as-many-queries-as-keys",
+                as_many_queries_as_keys="True in self-attention, where one sequence asks and "
+                "answers. In general 2 queries may look at 100 keys.",
             ),
             yes(
                 "d_q = d_k and N = N'",
@@ -31,9 +29,8 @@ QUESTIONS = (
             ),
             no(
                 "d_v equals the model width",
-                "That is convenient in a large model, and a matrix after the attention can arrange "
-                "it; the formula does not ask for it.",
-                "d-v-is-model-width",
+                d_v_is_model_width="That is convenient in a large model, and a matrix after the "
+                "attention can arrange it; the formula does not ask for it.",
             ),
         ),
     ),
@@ -46,8 +43,8 @@ QUESTIONS = (
         options=(
             no(
                 "1",
-                "That is the spread of a single entry. The dot product adds up 256 products.",
-                "no-growth",
+                no_growth="That is the spread of a single entry. The dot product adds up 256 "
+                "products.",
             ),
             yes(
                 "16",
@@ -56,14 +53,12 @@ QUESTIONS = (
             ),
             no(
                 "256",
-                "256 is the variance. The standard deviation is its root.",
-                "variance-for-deviation",
+                variance_for_deviation="256 is the variance. The standard deviation is its root.",
             ),
             no(
                 "1/16",
-                "That would be a shrinking sum. 1/16 is the factor by which the scores are scaled "
-                "*down* afterwards.",
-                "factor-for-deviation",
+                factor_for_deviation="That would be a shrinking sum. 1/16 is the factor by which "
+                "the scores are scaled *down* afterwards.",
             ),
         ),
     ),
@@ -75,20 +70,17 @@ QUESTIONS = (
         options=(
             no(
                 "So that exp does not overflow",
-                "Softmax takes the largest score off before exp, so nothing overflows with or "
-                "without √d. The trouble is another one.",
-                "overflow",
+                overflow="Softmax takes the largest score off before exp, so nothing overflows "
+                "with or without √d. The trouble is another one.",
             ),
             no(
                 "So that the weights sum to 1",
-                "The softmax sees to that for any scores whatever.",
-                "sum-to-one",
+                sum_to_one="The softmax sees to that for any scores whatever.",
             ),
             no(
                 "So that q and k have length 1",
-                "That would be the cosine, which divides by the lengths of the two vectors. √d is "
-                "the same for all of them.",
-                "cosine",
+                cosine="That would be the cosine, which divides by the lengths of the two vectors. "
+                "√d is the same for all of them.",
             ),
             yes(
                 "So that the spread of the scores stays near 1 and the softmax does not saturate",
@@ -109,19 +101,16 @@ QUESTIONS = (
             ),
             no(
                 "One of them nearly 1, the others nearly 0",
-                "That is the other end: T near 0 blows the differences up.",
-                "reversed",
+                reversed="That is the other end: T near 0 blows the differences up.",
             ),
             no(
                 "All nearly 0",
-                "The scores go to 0, the weights cannot: they always sum to 1.",
-                "no-normalisation",
+                no_normalisation="The scores go to 0, the weights cannot: they always sum to 1.",
             ),
             no(
                 "As before: the order of the scores stays, so the weights stay",
-                "The order stays, but the sizes do not: softmax looks at differences, and they "
-                "shrink.",
-                "only-order-counts",
+                only_order_counts="The order stays, but the sizes do not: softmax looks at "
+                "differences, and they shrink.",
             ),
         ),
     ),
@@ -134,15 +123,13 @@ QUESTIONS = (
         options=(
             no(
                 "All of them change, since the sentence is another one",
-                "Self-attention sees a set of words. The sum over the keys is the same in any "
-                "order, so a word that stays gets the very same output.",
-                "order-is-seen",
+                order_is_seen="Self-attention sees a set of words. The sum over the keys is the "
+                "same in any order, so a word that stays gets the very same output.",
             ),
             no(
                 "Nothing changes: row 0 is still row 0",
-                "Each output belongs to a word, and it moves with its word. Only a sum over all "
-                "rows would stay as it is.",
-                "invariant",
+                invariant="Each output belongs to a word, and it moves with its word. Only a sum "
+                "over all rows would stay as it is.",
             ),
             yes(
                 "The two outputs change places as well, the others stay as they are",
@@ -151,9 +138,8 @@ QUESTIONS = (
             ),
             no(
                 "The two rows get new values, because the words have new neighbours",
-                "Neighbourhood means nothing here: every word looks at all words, wherever they "
-                "stand.",
-                "local-view",
+                local_view="Neighbourhood means nothing here: every word looks at all words, "
+                "wherever they stand.",
             ),
         ),
     ),
@@ -165,9 +151,8 @@ QUESTIONS = (
         options=(
             no(
                 "Along each row",
-                "That is the habit from the row convention, where a row is a query. In KᵀQ a row "
-                "belongs to a *key*.",
-                "row-habit",
+                row_habit="That is the habit from the row convention, where a row is a query. In "
+                "KᵀQ a row belongs to a *key*.",
             ),
             yes(
                 "Along each column",
@@ -176,14 +161,13 @@ QUESTIONS = (
             ),
             no(
                 "Over the whole matrix",
-                "Then the queries would compete with each other. Each has a full 1 to share out.",
-                "whole-matrix",
+                whole_matrix="Then the queries would compete with each other. Each has a full 1 to "
+                "share out.",
             ),
             no(
                 "Over the features of q and k",
-                "The features are gone once the dot products are taken: A has one number per pair "
-                "of tokens.",
-                "features",
+                features="The features are gone once the dot products are taken: A has one number "
+                "per pair of tokens.",
             ),
         ),
     ),
@@ -199,13 +183,12 @@ PREDICTIONS = (
         options=(
             no(
                 "It stays about the same: the softmax evens everything out",
-                "The softmax keeps the sum at 1. It does not shrink the scores.",
-                "softmax-evens-out",
+                softmax_evens_out="The softmax keeps the sum at 1. It does not shrink the scores.",
             ),
             no(
                 "It falls: with more features the keys become more alike",
-                "More features make the dot products *more* different: their spread grows like √d.",
-                "more-alike",
+                more_alike="More features make the dot products *more* different: their spread "
+                "grows like √d.",
             ),
             yes(
                 "It climbs towards 1: one key takes nearly everything",
@@ -214,9 +197,8 @@ PREDICTIONS = (
             ),
             no(
                 "It becomes NaN: exp overflows",
-                "Softmax takes the largest score off first, so it stays finite. It saturates "
-                "instead.",
-                "overflow",
+                overflow="Softmax takes the largest score off first, so it stays finite. It "
+                "saturates instead.",
             ),
         ),
         reveal="Without the scaling the largest weight runs to 1; divided by √d it hardly moves.",
@@ -228,19 +210,15 @@ PREDICTIONS = (
         text="Two words of a sentence change places before it enters self-attention. What will the "
         "outputs do?",
         options=(
-            yes(
-                "Change places in the same way",
-                "Each output follows its word.",
-            ),
+            yes("Change places in the same way", "Each output follows its word."),
             no(
                 "Stay exactly as they were, row by row",
-                "Row 0 may now belong to another word; the outputs go with the words.",
-                "invariant",
+                invariant="Row 0 may now belong to another word; the outputs go with the words.",
             ),
             no(
                 "All change a little, since the order of a sentence matters",
-                "To us it does. The layer sums over all keys, and a sum has no order.",
-                "order-is-seen",
+                order_is_seen="To us it does. The layer sums over all keys, and a sum has no "
+                "order.",
             ),
         ),
         reveal="Reordered inputs give outputs reordered in the same way, and the table of weights "

@@ -108,8 +108,8 @@ SELF_ATTENTION = Exercise(
         ),
     ),
     hints=(
-        "`__init__` makes three layers, `forward` uses each of them on x. Which sizes do "
-        "they have?",
+        "`__init__` makes three layers, `forward` uses each of them on x. Which sizes do they "
+        "have?",
         "`self.w_q = nn.Linear(d_model, d_k, bias=False)`, and likewise w_k and w_v (the last one "
         "to d_v). Do not forget `super().__init__()`.",
         "In `forward`: q, k and v are `self.w_q(x)`, `self.w_k(x)`, `self.w_v(x)`; the rest is "

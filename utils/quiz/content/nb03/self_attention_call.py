@@ -99,7 +99,7 @@ def finish(student) -> str | None:
         raise Mistake("bias")
     if any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in module.modules()):
         return (
-            "There is a dropout, which the formula does not have. In training mode two calls "
-            "with the same x give different results."
+            "There is a dropout, which the formula does not have. In training mode two calls with "
+            "the same x give different results."
         )
     return None

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 DIVIDE = "where the temperature comes in"
 NORMALISE = "where the numbers are made to sum to 1"
@@ -98,12 +99,6 @@ def switched(bug, z: Tensor, t: float) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "03, section 3", group) for n, text in says.items()
-    )
-
-
 TEMPERATURE = Exercise(
     id="X03-3",
     title="Softmax with a temperature",
@@ -114,31 +109,27 @@ TEMPERATURE = Exercise(
     tolerance=1e-5,
     gradient=True,
     bugs=(
-        *_group(
-            "softmax",
-            NORMALISE,
+        *group("softmax", NORMALISE)(
             one_row_only="It works for one row of scores, (N,), only: with a table (M, N), `z[i]` "
             "is a whole row. Without a loop, `exp`, `sum(-1, keepdim=True)` or `softmax(dim=-1)` "
             "take any shape.",
             raw_one_row_only="It works for one row of scores, (N,), only: with a table (M, N), "
-            "`z[i]` is a whole row. And exp of a large score overflows. "
-            "`torch.softmax(..., dim=-1)` takes any shape and takes the maximum off first.",
+            "`z[i]` is a whole row. And exp of a large score overflows. `torch.softmax(..., "
+            "dim=-1)` takes any shape and takes the maximum off first.",
         ),
-        *_group(
-            "temperature",
-            DIVIDE,
+        *group("temperature", DIVIDE)(
             times="The scores are multiplied by the temperature. Hot means even, so a large "
-            "temperature has to make the scores *smaller*: divide. (The weights to the power "
-            "of the temperature come to the same.)",
+            "temperature has to make the scores *smaller*: divide. (The weights to the power of "
+            "the temperature come to the same.)",
             ignored="The temperature has no effect: the answer is the plain softmax. If you divide "
-            "the exps, it cancels out again, and so it does in the maximum that is taken "
-            "off. Divide the scores before exp.",
+            "the exps, it cancels out again, and so it does in the maximum that is taken off. "
+            "Divide the scores before exp.",
             squared="The scores are divided by the square of the temperature.",
             root="The scores are divided by the root of the temperature. It enters as it is.",
             minus="The temperature is compared with or taken off the scores. Divide by it.",
             only_largest="Only the largest score is divided by the temperature. All of them are.",
-            only_others="All scores but the largest are divided by the temperature. All of "
-            "them are.",
+            only_others="All scores but the largest are divided by the temperature. All of them "
+            "are.",
             inverse_exp="The scores are multiplied by exp(-temperature). Divide by the "
             "temperature.",
             divided_by_size="The scores are divided by their number as well. The temperature alone "
@@ -146,18 +137,16 @@ TEMPERATURE = Exercise(
             root_of_size="The scores are divided by the root of their number as well. The "
             "temperature alone scales them.",
             negative="The scores have lost their sign: the largest gets the smallest weight.",
-            power_of_scores="The scores are raised to the power of the temperature. Divide "
-            "by it; a negative score would have no such power.",
+            power_of_scores="The scores are raised to the power of the temperature. Divide by it; "
+            "a negative score would have no such power.",
             root_of_scores="The scores are raised to the power 1/temperature. Divide by the "
             "temperature; a negative score would have no such power.",
             upside_down="The temperature is divided by the scores. It is the other way round.",
             floor_division="`//` cuts the quotient down to a whole number. Divide with `/`.",
-            one_plus="The scores are divided by 1 + temperature, so at temperature 1 it is "
-            "no longer the plain softmax.",
+            one_plus="The scores are divided by 1 + temperature, so at temperature 1 it is no "
+            "longer the plain softmax.",
         ),
-        *_group(
-            "softmax",
-            NORMALISE,
+        *group("softmax", NORMALISE)(
             first_axis="The softmax runs over the first axis. For a table of scores each *row* is "
             "one softmax: `dim=-1`.",
             all_entries="The softmax runs over all rows together. Each row has to sum to 1: "
@@ -180,10 +169,10 @@ TEMPERATURE = Exercise(
             "overflow. Take each row's maximum off, and sum over the last axis only.",
             sum_no_keepdim="The sum has lost its axis, so for a table it lines up with the wrong "
             "one. Write `.sum(-1, keepdim=True)`.",
-            raw_sum_no_keepdim="The sum has lost its axis, so for a table it lines up with "
-            "the wrong one: `.sum(-1, keepdim=True)`. And take the maximum off before exp.",
-            max_no_keepdim="The maximum has lost its axis, so for a table it lines up with "
-            "the wrong one. Write `.amax(-1, keepdim=True)`.",
+            raw_sum_no_keepdim="The sum has lost its axis, so for a table it lines up with the "
+            "wrong one: `.sum(-1, keepdim=True)`. And take the maximum off before exp.",
+            max_no_keepdim="The maximum has lost its axis, so for a table it lines up with the "
+            "wrong one. Write `.amax(-1, keepdim=True)`.",
             max_and_sum_no_keepdim="Maximum and sum have lost their axis, so for a table they line "
             "up with the wrong one. Write `keepdim=True` in both.",
             raw_exp="exp of a large score overflows to inf, and inf / inf is NaN (try z = 1000). "
@@ -198,8 +187,8 @@ TEMPERATURE = Exercise(
             "exp can still overflow. Divide first, then take off the maximum of the result.",
             not_normalised="The exps are not divided by their sum.",
             exp_only="The exps are not divided by their sum, and large ones overflow.",
-            divided_by_unscaled_sum="The sum in the denominator lacks the temperature: it "
-            "has to be the sum of the very exps above it.",
+            divided_by_unscaled_sum="The sum in the denominator lacks the temperature: it has to "
+            "be the sum of the very exps above it.",
             stable_by_unscaled_sum="The sum in the denominator lacks the temperature: it has to be "
             "the sum of the very exps above it.",
             divided_by_maximum="The scores are divided by their maximum, which changes all "
@@ -215,22 +204,19 @@ TEMPERATURE = Exercise(
             clamped="Large scores are cut off, so two of them become equal. Take the maximum off "
             "instead.",
         ),
-        *_group(
-            "after",
-            DIVIDE,
-            divided_after="The weights are divided by the temperature after the softmax, so "
-            "they no longer sum to 1. Divide the scores before it.",
-            multiplied_after="The weights are multiplied by the temperature after the "
-            "softmax. Divide the scores before it.",
-            flattened="The rows are right, but they come back as one table (..., N) -> (M, N). "
-            "The result has the shape of z; `dim=-1` needs no reshape.",
+        *group("after", DIVIDE)(
+            divided_after="The weights are divided by the temperature after the softmax, so they "
+            "no longer sum to 1. Divide the scores before it.",
+            multiplied_after="The weights are multiplied by the temperature after the softmax. "
+            "Divide the scores before it.",
+            flattened="The rows are right, but they come back as one table (..., N) -> (M, N). The "
+            "result has the shape of z; `dim=-1` needs no reshape.",
             power_after="The weights are raised to the power of the temperature and no longer sum "
             "to 1. Divide the scores before the softmax.",
             inverse_power_after="The power 1/temperature is the right idea, but afterwards the "
             "weights have to be made to sum to 1 again.",
-            inverse_power_then_sum="On paper this is right: weights to the power "
-            "1/temperature, made "
-            "to sum to 1. But for a small temperature the powers become 0, and 0 / 0 is NaN. "
+            inverse_power_then_sum="On paper this is right: weights to the power 1/temperature, "
+            "made to sum to 1. But for a small temperature the powers become 0, and 0 / 0 is NaN. "
             "Divide the scores instead.",
             divided_twice="The temperature comes in twice, before the softmax and after it.",
             only_sum="The result is summed over the last axis, which is always 1.",

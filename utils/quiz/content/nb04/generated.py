@@ -36,7 +36,7 @@ def count_parameters(r: random.Random) -> tuple[str, Option, list[Option]]:
     for name, reason in reasons.items():
         number = PARAMETERS.wrong((name,), *args)
         if number != PARAMETERS.right(*args):
-            wrong.append(no(f"{number:,}", reason, name))
+            wrong.append(no(f"{number:,}", **{name: reason}))
     return text, right, wrong
 
 
@@ -57,21 +57,19 @@ def shape_of_weights(r: random.Random) -> tuple[str, Option, list[Option]]:
         text,
         right,
         [
-            no(f"({batch}, {n}, {n})", "That is the average over the heads.", "averaged"),
+            no(f"({batch}, {n}, {n})", averaged="That is the average over the heads."),
             no(
                 f"({batch}, {n}, {h}, {h})",
-                "There heads look at heads. Tokens look at tokens.",
-                "heads-look-at-heads",
+                heads_look_at_heads="There heads look at heads. Tokens look at tokens.",
             ),
             no(
                 f"({batch}, {h}, {n}, {dh})",
-                "That is the shape of q, k, v and of the heads' outputs.",
-                "outputs-not-weights",
+                outputs_not_weights="That is the shape of q, k, v and of the heads' outputs.",
             ),
             no(
                 f"({batch}, {h}, {dh}, {dh})",
-                "There the numbers of a vector look at each other. Tokens look at tokens.",
-                "width-not-tokens",
+                width_not_tokens="There the numbers of a vector look at each other. Tokens look at "
+                "tokens.",
             ),
         ],
     )

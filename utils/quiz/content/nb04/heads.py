@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 LINE = "the order of cutting and transposing"
 
@@ -72,10 +73,6 @@ def switched_merge(bug, x: Tensor):
     )
 
 
-def _bugs(look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, group="all") for n, text in says.items())
-
-
 SPLIT = Exercise(
     id="X04-1",
     title="Cut the width into heads",
@@ -83,8 +80,7 @@ SPLIT = Exercise(
     name="split_heads",
     reference=split_heads,
     switched=switched_split,
-    bugs=_bugs(
-        LINE,
+    bugs=group("all", LINE)(
         no_transpose="The shape is right and the content is wrong: `reshape(B, h, N, dh)` walks on "
         "through memory, so head 0 gets the *first tokens*, cut into pieces, and not its slice of "
         "every token. Cut the width first, (B, N, h, dh), then exchange axes 1 and 2.",
@@ -101,8 +97,8 @@ SPLIT = Exercise(
         heads_stay_behind="The width is cut rightly, (B, N, h, d/h), but the heads still stand "
         "behind the tokens. Attention works on the last two axes, so these must be tokens and "
         "width: `.transpose(1, 2)`.",
-        heads_first="The content is right, but the heads stand before the batch. Asked for is "
-        "(B, h, N, d/h).",
+        heads_first="The content is right, but the heads stand before the batch. Asked for is (B, "
+        "h, N, d/h).",
         last_axes_swapped="Tokens and width have changed places inside each head: (B, h, d/h, N). "
         "Asked for is (B, h, N, d/h).",
         sizes_swapped="The number of heads and the width of a head have changed places: this gives "
@@ -149,8 +145,7 @@ MERGE = Exercise(
     name="merge_heads",
     reference=merge_heads,
     switched=switched_merge,
-    bugs=_bugs(
-        LINE,
+    bugs=group("all", LINE)(
         no_transpose="The shape is right and the content is wrong: the heads still stand before "
         "the tokens when you join, so a row holds several tokens of one head. Exchange axes 1 and "
         "2 first.",

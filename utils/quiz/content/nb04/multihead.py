@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from utils.layers.attention import MultiHeadAttention
+from utils.quiz.bugs import group, single
 from utils.quiz.content.nb04.multihead_fill import FORWARD, TOLD, call
-from utils.quiz.exercise import Bug, Exercise, Invariant
+from utils.quiz.exercise import Exercise, Invariant
 
 ATTENTION = "`forward`, scores and softmax"
 SHAPES = "`forward`, where heads are cut and joined"
@@ -111,15 +112,8 @@ def _merge(heads: Tensor, h: int, x: Tensor) -> Tensor:
     return heads.transpose(1, 2).reshape(x.shape)
 
 
-def _group(group: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, see, group) for n, text in says.items())
-
-
 BUGS = (
-    *_group(
-        "projections",
-        FORWARD,
-        "03, section 7",
+    *group("projections", FORWARD, "03, section 7")(
         query_for_key="The keys come from the same matrix as the queries. They need w_k.",
         key_for_query="The queries come from the same matrix as the keys. They need w_q.",
         key_for_value="The values come from the same matrix as the keys. They need w_v.",
@@ -130,15 +124,12 @@ BUGS = (
         "split is of Q, K and V, after the projections, so that each head can read all of x.",
         only_value_projected="Queries and keys are x itself. They come from w_q and w_k.",
     ),
-    *_group(
-        "split",
-        SHAPES,
-        "04, section 4",
+    *group("split", SHAPES)(
         split_mixes_tokens="The heads are cut by `reshape(B, h, N, dh)` straight from (B, N, d): "
-        "right shape, mixed tokens. Cut the width first, (B, N, h, dh), then exchange axes 1 and "
-        "2 (X04-1).",
-        interleaved="Head i gets every h-th number of the width instead of a block. Cut "
-        "(h, d/h), heads first (X04-1).",
+        "right shape, mixed tokens. Cut the width first, (B, N, h, dh), then exchange axes 1 and 2 "
+        "(X04-1).",
+        interleaved="Head i gets every h-th number of the width instead of a block. Cut (h, d/h), "
+        "heads first (X04-1).",
         same_slice_for_all="All heads work with the same slice, so all heads are the same. Head i "
         "gets its own slice of Q, K and V.",
         heads_look_at_heads="The heads still stand behind the tokens, (B, N, h, dh), when queries "
@@ -146,10 +137,7 @@ BUGS = (
         "before.",
         one_head="Nothing is cut into heads: this is one head of full width.",
     ),
-    *_group(
-        "scale",
-        ATTENTION,
-        "04, section 4",
+    *group("scale", ATTENTION)(
         scale_d_model="The scores are divided by √d_model. Inside a head queries and keys are "
         "d_model / h wide, so it is √(d_model / h). The difference is small here, and it matters.",
         no_scale="The scores are not divided by √(d_model / h).",
@@ -158,44 +146,29 @@ BUGS = (
         "*width*.",
         scale_times="The scores are multiplied by √(d_model / h). Divide.",
     ),
-    *_group(
-        "softmax",
-        ATTENTION,
-        "03, section 5",
+    *group("softmax", ATTENTION, "03, section 5")(
         softmax_over_heads="The softmax runs over the *heads* (dim=1): they share out the weight "
         "among themselves. Each head has its own: softmax over the keys, `dim=-1`.",
         softmax_over_queries="The softmax runs over the queries. Over the keys: `dim=-1`.",
         softmax_over_batch="The softmax runs over the batch. Over the keys: `dim=-1`.",
         no_softmax="There is no softmax: the scores are used as weights.",
     ),
-    *_group(
-        "merge",
-        SHAPES,
-        "04, section 4",
+    *group("merge", SHAPES)(
         merge_mixes_tokens="The heads are joined by reshaping (B, h, N, dh) directly: tokens are "
         "mixed up. Exchange axes 1 and 2 first (X04-2).",
         merge_interleaved="The numbers of the heads are mixed like cards when they are joined. Put "
         "whole heads side by side (X04-2).",
     ),
-    *_group(
-        "out",
-        FORWARD,
-        "04, section 3",
+    *group("out", FORWARD, "04, section 3")(
         no_output_matrix="W^O is left out: the heads stand side by side, and nothing mixes them. "
         "End with `self.w_o(...)`.",
         output_before_merge="W^O is applied twice. Once, after joining the heads.",
     ),
-    Bug(
-        "residual",
-        "x is added to the output. The residual connection comes in notebook 07, outside of this.",
-        FORWARD,
-        "04, section 4",
-        "residual",
+    *single(FORWARD)(
+        residual="x is added to the output. The residual connection comes in notebook 07, outside "
+        "of this."
     ),
-    *_group(
-        "return",
-        RETURN,
-        "04, section 4",
+    *group("return", RETURN)(
         weights_averaged="The weights are averaged over the heads, as PyTorch does. Return those "
         "of every head, (B, h, N, N): section 7 shows what an average hides.",
         weights_summed="The weights are summed over the heads. Return those of every head.",

@@ -11,8 +11,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Bug, Mistake, told_by_call
-from utils.quiz.modules import fill, role
+from utils.quiz.bugs import told
+from utils.quiz.exercise import Mistake
+from utils.quiz.modules import fill, holds_layers, made, role
 
 INIT = "`__init__`, where the layers are made"
 FORWARD = "`forward`, where the layers are used"
@@ -20,14 +21,13 @@ FORWARD = "`forward`, where the layers are used"
 
 def call(student, w: dict[str, Tensor], h: int, x: Tensor):
     """Make the student's module, copy the weights into it, and run it."""
-    module = _made(student, w, h)
+    module = _learning(student, w, h)
     try:
         known, roles = _fill_heads(module, w, h)
         rest = {name: matrix for name, matrix in w.items() if name not in roles}
         filled = fill(_Rest(module, known), rest)
     except LookupError as error:
         raise Mistake("wrong-sizes", str(error)) from None
-    module.eval()
     mine = known | {id(p) for p in filled.values()}
     extra = [n for n, p in module.named_parameters() if p.dim() > 1 and id(p) not in mine]
     result = module(x)
@@ -52,31 +52,17 @@ class _Rest(nn.Module):
         return iter(self.left)
 
 
-def _made(student, w: dict[str, Tensor], h: int) -> nn.Module:
-    if isinstance(student, nn.Module):
-        raise Mistake("instance-given")
-    try:
-        module = student(w["q"].shape[1], h)
-    except AttributeError as error:
-        if "before Module.__init__" in str(error):
-            raise Mistake("no-super-init") from None
-        raise
-    if not isinstance(module, nn.Module):
-        raise Mistake("not-a-module")
+def _learning(student, w: dict[str, Tensor], h: int) -> nn.Module:
+    module = made(student, w["q"].shape[1], h)
     loose = [n for n, v in vars(module).items() if isinstance(v, Tensor) and v.dim() > 1]
     if loose:
         raise Mistake("plain-tensors", f"Yours: {', '.join(f'`{name}`' for name in loose)}.")
-    lists = [v for n, v in vars(module).items() if not n.startswith("_") and _holds_layers(v)]
+    lists = [v for n, v in vars(module).items() if not n.startswith("_") and holds_layers(v)]
     if lists:
         raise Mistake("plain-list")
     if not list(module.parameters()):
         raise Mistake("no-parameters")
     return module
-
-
-def _holds_layers(value) -> bool:
-    items = value.values() if isinstance(value, dict) else value
-    return isinstance(value, list | tuple | dict) and any(isinstance(v, nn.Module) for v in items)
 
 
 def _fill_heads(module: nn.Module, w: dict[str, Tensor], h: int) -> tuple[set[int], set[str]]:
@@ -139,48 +125,26 @@ def _same(result, right: Tensor) -> bool:
     return float((output - right).abs().max()) < 1e-3
 
 
-def _told(name: str, says: str, look: str = INIT) -> Bug:
-    return Bug(name, says, look, "04, section 4", detect=told_by_call)
-
-
 TOLD = (
-    _told(
-        "slices-of-x",
-        "The layers of a head go from d_model/h to d_model/h: each head sees only a *slice of x*. "
-        "Every head reads the whole x; what is split is Q, K and V, after the projection.",
+    *told(INIT)(
+        slices_of_x="The layers of a head go from d_model/h to d_model/h: each head sees only a "
+        "*slice of x*. Every head reads the whole x; what is split is Q, K and V, after the "
+        "projection.",
+        one_projection="There is one projection of a head's width, used for all heads, so all "
+        "heads are the same. Make it d_model wide and cut it, or give each head its own.",
+        wrong_sizes="One of the layers has the wrong sizes. All four go from d_model to d_model.",
+        extra_layer="There is a further layer besides W^Q, W^K, W^V and W^O. Two matrix products "
+        "in a row are one matrix product: a second projection per head adds nothing (section 3).",
+        plain_tensors="The matrices are plain tensors, so no optimiser will ever change them. Use "
+        "`nn.Linear`.",
+        plain_list="The layers sit in a plain list or dict, where the module does not see them. "
+        "Use `nn.ModuleList`.",
+        no_parameters="The module has nothing to learn: no layer is stored on `self` in "
+        "`__init__`.",
+        no_super_init="Call `super().__init__()` first: it prepares the module.",
+        not_a_module="The class does not build on `nn.Module`: `class MHA(nn.Module):`",
     ),
-    _told(
-        "one-projection",
-        "There is one projection of a head's width, used for all heads, so all heads are the same. "
-        "Make it d_model wide and cut it, or give each head its own.",
-    ),
-    _told(
-        "wrong-sizes",
-        "One of the layers has the wrong sizes. All four go from d_model to d_model.",
-    ),
-    _told(
-        "extra-layer",
-        "There is a further layer besides W^Q, W^K, W^V and W^O. Two matrix products in a row are "
-        "one matrix product: a second projection per head adds nothing (section 3).",
-    ),
-    _told(
-        "plain-tensors",
-        "The matrices are plain tensors, so no optimiser will ever change them. Use `nn.Linear`.",
-    ),
-    _told(
-        "plain-list",
-        "The layers sit in a plain list or dict, where the module does not see them. Use "
-        "`nn.ModuleList`.",
-    ),
-    _told(
-        "no-parameters",
-        "The module has nothing to learn: no layer is stored on `self` in `__init__`.",
-    ),
-    _told("no-super-init", "Call `super().__init__()` first: it prepares the module."),
-    _told("not-a-module", "The class does not build on `nn.Module`: `class MHA(nn.Module):`"),
-    _told(
-        "instance-given",
-        '`check` needs the class itself, to build its own: `check("X04-3", MHA)`.',
-        "the call of `check`",
+    *told("the call of `check`")(
+        instance_given='`check` needs the class itself, to build its own: `check("X04-3", MHA)`.'
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 
 def mha_params(d: int, h: int, bias: bool = True) -> int:
@@ -38,10 +39,6 @@ def switched(bug, d: int, h: int, bias: bool = True):
     )
 
 
-def _bugs(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, group=group) for n, text in says.items())
-
-
 PARAMETERS = Exercise(
     id="X04-4",
     title="Parameters of a multi-head attention",
@@ -50,16 +47,12 @@ PARAMETERS = Exercise(
     reference=mha_params,
     switched=switched,
     bugs=(
-        *_bugs(
-            "use",
-            "the biases",
+        *group("use", "the biases")(
             bias_forgotten="The biases are missing: with `bias=True` each of the four layers also "
             "learns d numbers, 4 · d together.",
             always_bias="The biases are counted even with `bias=False`.",
         ),
-        *_bugs(
-            "biases",
-            "the biases",
+        *group("biases", "the biases")(
             three_biases="There are three biases in your count. The fourth layer, W^O, has one "
             "too.",
             one_bias="There is one bias in your count. Each of the four layers has one: 4 · d.",
@@ -68,9 +61,7 @@ PARAMETERS = Exercise(
             bias_times_heads="The biases are multiplied by h. All heads together have d for each "
             "of q, k and v.",
         ),
-        *_bugs(
-            "weights",
-            "the matrices",
+        *group("weights", "the matrices")(
             times_heads="All is multiplied by h, as for h heads of *full* width (the lecture's "
             "first version). With the width split, each head is d/h wide, and h · d · (d/h) = d².",
             full_width_heads="The matrices are multiplied by h, as for h heads of *full* width "

@@ -14,23 +14,18 @@ QUESTIONS = (
         options=(
             no(
                 "It doubles",
-                "It would if every head kept its width, as in the lecture's first version. Here "
-                "the heads share the width: 16 of 32 instead of 8 of 64.",
-                "heads-add-parameters",
+                heads_add_parameters="It would if every head kept its width, as in the lecture's "
+                "first version. Here the heads share the width: 16 of 32 instead of 8 of 64.",
             ),
             no(
                 "It halves",
-                "Each head is half as wide, but there are twice as many of them.",
-                "narrower-heads",
+                narrower_heads="Each head is half as wide, but there are twice as many of them.",
             ),
-            yes(
-                "It stays the same",
-                "h heads of (512, 512/h) make one (512, 512), whatever h is.",
-            ),
+            yes("It stays the same", "h heads of (512, 512/h) make one (512, 512), whatever h is."),
             no(
                 "It becomes four times as large",
-                "Quadratic is the growth with the *width*, and that has not changed.",
-                "quadratic-guess",
+                quadratic_guess="Quadratic is the growth with the *width*, and that has not "
+                "changed.",
             ),
         ),
     ),
@@ -42,9 +37,8 @@ QUESTIONS = (
         options=(
             no(
                 "X[:, :8], the first 8 numbers of each token",
-                "So a slide says, but the formula beside it says otherwise: X is projected as a "
-                "whole. What is cut in two is Q, K and V.",
-                "slices-of-x",
+                slices_of_x="So a slide says, but the formula beside it says otherwise: X is "
+                "projected as a whole. What is cut in two is Q, K and V.",
             ),
             yes(
                 "All 16 numbers, through its own matrices of shape (16, 8)",
@@ -52,14 +46,12 @@ QUESTIONS = (
             ),
             no(
                 "The first half of the tokens",
-                "Then no head could relate the first token to the last. Every head sees all "
-                "tokens.",
-                "splits-the-sequence",
+                splits_the_sequence="Then no head could relate the first token to the last. Every "
+                "head sees all tokens.",
             ),
             no(
                 "8 numbers chosen at random",
-                "Chance comes in with dropout, which is something else.",
-                "dropout",
+                dropout="Chance comes in with dropout, which is something else.",
             ),
         ),
     ),
@@ -69,16 +61,11 @@ QUESTIONS = (
         see="04, section 7",
         text="`nn.MultiheadAttention` with 4 heads returns weights of shape (2, 8, 8). They are …",
         options=(
-            no("those of head 0", "No head is preferred; look at the mean once more.", "index"),
-            no(
-                "the sum over the heads",
-                "Then each row would sum to 4. It sums to 1.",
-                "summed",
-            ),
+            no("those of head 0", index="No head is preferred; look at the mean once more."),
+            no("the sum over the heads", summed="Then each row would sum to 4. It sums to 1."),
             no(
                 "one table that all heads share",
-                "Each head has its own queries and keys, so its own table.",
-                "one-table-for-all",
+                one_table_for_all="Each head has its own queries and keys, so its own table.",
             ),
             yes(
                 "the mean over the heads",
@@ -99,19 +86,16 @@ QUESTIONS = (
             ),
             no(
                 "It has too few parameters",
-                "Both models have exactly the same number of them.",
-                "capacity",
+                capacity="Both models have exactly the same number of them.",
             ),
             no(
                 "A softmax can give weight to one key only",
-                "It can spread its weight as it likes; that is the trouble: what arrives is a "
-                "mixture.",
-                "softmax-is-argmax",
+                softmax_is_argmax="It can spread its weight as it likes; that is the trouble: what "
+                "arrives is a mixture.",
             ),
             no(
                 "It does not know the positions",
-                "Its queries and keys are made of nothing else.",
-                "positions-missing",
+                positions_missing="Its queries and keys are made of nothing else.",
             ),
         ),
     ),
@@ -123,13 +107,11 @@ QUESTIONS = (
         options=(
             no(
                 "The usual way to split heads",
-                "The shape is the usual one. But what is in it?",
-                "shape-is-content",
+                shape_is_content="The shape is the usual one. But what is in it?",
             ),
             no(
                 "An error: PyTorch refuses",
-                "The number of entries fits, so PyTorch does as it is told.",
-                "expects-a-guard",
+                expects_a_guard="The number of entries fits, so PyTorch does as it is told.",
             ),
             yes(
                 "The right shape with the wrong content",
@@ -137,8 +119,8 @@ QUESTIONS = (
             ),
             no(
                 "Fine, as W^O comes afterwards and can undo it",
-                "W^O works on each token alone. What was mixed between tokens stays mixed.",
-                "linear-layer-repairs",
+                linear_layer_repairs="W^O works on each token alone. What was mixed between tokens "
+                "stays mixed.",
             ),
         ),
     ),
@@ -151,13 +133,11 @@ QUESTIONS = (
         options=(
             no(
                 "None: 94.3 % is high",
-                "In many languages the noun mostly follows its determiner at once.",
-                "no-baseline",
+                no_baseline="In many languages the noun mostly follows its determiner at once.",
             ),
             no(
                 "50 %, the chance of being right",
-                "There are as many wrong words as the sentence has others.",
-                "binary-chance",
+                binary_chance="There are as many wrong words as the sentence has others.",
             ),
             yes(
                 "How often a fixed distance is right, and how many heads were tried",
@@ -166,8 +146,7 @@ QUESTIONS = (
             ),
             no(
                 "The perplexity of the model",
-                "That says how well BERT guesses words, not where this head looks.",
-                "other-metric",
+                other_metric="That says how well BERT guesses words, not where this head looks.",
             ),
         ),
     ),
@@ -178,14 +157,13 @@ PREDICTIONS = (
         id="P04-1",
         title="One head, two heads",
         see="04, section 6",
-        text="Two models have to name the word before and the word after each place. They have "
-        "the same width and the same number of parameters; one has a single head, the other two. "
-        "How many neighbours will they get right?",
+        text="Two models have to name the word before and the word after each place. They have the "
+        "same width and the same number of parameters; one has a single head, the other two. How "
+        "many neighbours will they get right?",
         options=(
             no(
                 "Both nearly all: the width is the same",
-                "The width is. But how many rows of weights does a query have?",
-                "width-decides",
+                width_decides="The width is. But how many rows of weights does a query have?",
             ),
             yes(
                 "One head about 60 %, two heads nearly all",
@@ -193,13 +171,12 @@ PREDICTIONS = (
             ),
             no(
                 "One head nearly all, two heads fewer: their heads are narrower",
-                "Narrower, but wide enough for 8 words, and there are two of them.",
-                "narrow-heads-suffer",
+                narrow_heads_suffer="Narrower, but wide enough for 8 words, and there are two of "
+                "them.",
             ),
             no(
                 "One head about 12 %, which is chance among 8 words",
-                "It can do better than that: it may look at one neighbour and name it.",
-                "chance",
+                chance="It can do better than that: it may look at one neighbour and name it.",
             ),
         ),
         reveal="One head is stuck at 5/8, which can be computed beforehand; two heads do it all.",
@@ -213,19 +190,17 @@ PREDICTIONS = (
         options=(
             no(
                 "All three become worse by about a third",
-                "That would be so if each head did a bit of everything.",
-                "shared-work",
+                shared_work="That would be so if each head did a bit of everything.",
             ),
             no(
                 "Nothing much: the other two take over",
-                "They might have learned to, had a head been missing in training. Nobody trained "
-                "them for this.",
-                "others-take-over",
+                others_take_over="They might have learned to, had a head been missing in training. "
+                "Nobody trained them for this.",
             ),
             no(
                 "All three break down, as W^O needs all heads",
-                "The heads' contributions are added. The other two terms of the sum are as before.",
-                "all-or-nothing",
+                all_or_nothing="The heads' contributions are added. The other two terms of the sum "
+                "are as before.",
             ),
             yes(
                 "*When* falls to guessing, the other two stay",

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from utils.layers.positions import SinusoidalEncoding, sinusoidal_encoding
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, single, told
+from utils.quiz.exercise import Exercise, Mistake
+from utils.quiz.modules import made
 
 INIT = "`__init__`, where the table is kept"
 FORWARD = "`forward`, where the table is added"
@@ -62,20 +64,6 @@ def switched(bug, max_len: int, d: int, x: Tensor) -> Tensor:
     )
 
 
-def made(student, max_len: int, d: int) -> nn.Module:
-    if isinstance(student, nn.Module):
-        raise Mistake("instance-given")
-    try:
-        module = student(max_len, d)
-    except AttributeError as error:
-        if "before Module.__init__" in str(error) or "has no attribute '_" in str(error):
-            raise Mistake("no-super-init") from None
-        raise
-    if not isinstance(module, nn.Module):
-        raise Mistake("not-a-module")
-    return module.eval()
-
-
 def call(student, max_len: int, d: int, x: Tensor) -> Tensor:
     return made(student, max_len, d)(x)
 
@@ -97,16 +85,6 @@ def finish(student) -> str | None:
     return None
 
 
-def _told(name: str, says: str, look: str = INIT) -> Bug:
-    return Bug(name, says, look, "05, section 7", detect=told_by_call)
-
-
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "05, section 7", group) for n, text in says.items()
-    )
-
-
 ADDING = Exercise(
     id="X05-2",
     title="Add the table to the embeddings",
@@ -119,12 +97,9 @@ ADDING = Exercise(
     finish=finish,
     tolerance=1e-4,
     bugs=(
-        *_group(
-            "rows",
-            FORWARD,
+        *group("rows", FORWARD)(
             along_batch="The rows are handed out along the *batch*: every token of the first "
-            "sequence "
-            "gets row 0, of the second row 1. Tokens are axis 1 of (B, N, d): `self.pe[: "
+            "sequence gets row 0, of the second row 1. Tokens are axis 1 of (B, N, d): `self.pe[: "
             "x.shape[1]]`.",
             batch_size_slice="The table is cut to the batch size. Tokens are axis 1 of (B, N, d): "
             "`self.pe[: x.shape[1]]`.",
@@ -142,82 +117,52 @@ ADDING = Exercise(
             reversed="The rows come in reverse: the first token gets the last row.",
             mean_of_rows="All rows are averaged into one. Each token needs its own.",
         ),
-        *_group(
-            "how",
-            FORWARD,
+        *group("how", FORWARD)(
             multiplied="x is multiplied by the table. Add it.",
             subtracted="The table is taken off. Add it.",
-            concatenated="The table is put beside x, so the width is 2d. The next layer expects "
-            "d: add "
-            "entry by entry.",
+            concatenated="The table is put beside x, so the width is 2d. The next layer expects d: "
+            "add entry by entry.",
             appended="The rows are appended as if they were more tokens. Add entry by entry.",
             table_only="The table comes back alone: x has been left out.",
             input_only="x comes back as it was: the sum is not returned.",
             added_twice="The table is added twice.",
             averaged="Half of x and half of the table. Just add.",
         ),
-        *_group(
-            "after",
-            FORWARD,
+        *group("after", FORWARD)(
             normalised="The sum is normalised. That comes later in a Transformer, in a layer of "
-            "its "
-            "own.",
+            "its own.",
             summed_over_tokens="The tokens are summed up. Return one vector for each.",
             first_of_batch="Only the first sequence of the batch comes back.",
         ),
-        Bug(
-            "scaled-input",
-            "x is multiplied by √d first. The paper does that with its embeddings, outside of this "
-            "module; here x comes in ready.",
-            FORWARD,
-            "05, section 7",
-            "scaled",
+        *single(FORWARD)(
+            scaled_input="x is multiplied by √d first. The paper does that with its embeddings, "
+            "outside of this module; here x comes in ready."
         ),
-        _told(
-            "learned-table",
-            "The numbers are right, but the table is a parameter: the optimiser will change it. "
-            "The "
-            'sinusoids stay fixed: `self.register_buffer("pe", table)`.',
+        *told(INIT)(
+            learned_table="The numbers are right, but the table is a parameter: the optimiser will "
+            'change it. The sinusoids stay fixed: `self.register_buffer("pe", table)`.',
+            frozen_parameter="The numbers are right, but the table counts as a parameter, if a "
+            'frozen one. A buffer says what it is: `self.register_buffer("pe", table)`.',
+            plain_attribute="The numbers are right, but the table is a plain attribute: "
+            "`model.to(device)` leaves it behind and `state_dict` does not know it. "
+            '`self.register_buffer("pe", table)`.',
+            no_buffer="The numbers are right, but the table is computed anew at every call. "
+            "Compute it once in `__init__` and keep it with `register_buffer`.",
+            no_super_init="Call `super().__init__()` first: it prepares the module to own buffers.",
+            not_a_module="The class does not build on `nn.Module`: `class "
+            "PositionalEncoding(nn.Module):`",
         ),
-        _told(
-            "frozen-parameter",
-            "The numbers are right, but the table counts as a parameter, if a frozen one. A buffer "
-            'says what it is: `self.register_buffer("pe", table)`.',
-        ),
-        _told(
-            "plain-attribute",
-            "The numbers are right, but the table is a plain attribute: `model.to(device)` leaves "
-            "it "
-            'behind and `state_dict` does not know it. `self.register_buffer("pe", table)`.',
-        ),
-        _told(
-            "no-buffer",
-            "The numbers are right, but the table is computed anew at every call. Compute it once "
-            "in "
-            "`__init__` and keep it with `register_buffer`.",
-        ),
-        _told(
-            "no-super-init",
-            "Call `super().__init__()` first: it prepares the module to own buffers.",
-        ),
-        _told(
-            "not-a-module",
-            "The class does not build on `nn.Module`: `class PositionalEncoding(nn.Module):`",
-        ),
-        _told(
-            "instance-given",
-            '`check` needs the class itself, to build its own: `check("X05-2", '
-            "PositionalEncoding)`.",
-            "the call of `check`",
+        *told("the call of `check`")(
+            instance_given='`check` needs the class itself, to build its own: `check("X05-2", '
+            "PositionalEncoding)`."
         ),
     ),
     probes=lambda r: [(9, 6, r(3, 5, 6)), (12, 4, r(2, 7, 4))],
     # the batch as long as the sentence, the table as long, and the width
     square=lambda r: [(9, 4, r(5, 5, 4)), (5, 4, r(3, 5, 4)), (9, 6, r(3, 6, 6))],
     hints=(
-        "`__init__` makes the table once, for max_len positions. `forward` adds the part that "
-        "this x "
-        "needs.",
+        "`__init__` makes the table once, for max_len positions. `forward` adds the part that this "
+        "x needs.",
         '`self.register_buffer("pe", sinusoidal_pe(max_len, d_model))` keeps it with the module '
         "without making it a parameter.",
         "x is (B, N, d), the table (max_len, d). Its first N rows are `self.pe[: x.shape[1]]`; the "

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 UNIQUE = "the test for `unique`"
 CONSISTENT = "the test for `consistent`"
@@ -160,12 +161,6 @@ def which(probes: list, results: list) -> str | None:
     return None
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "05, section 3", group) for n, text in says.items()
-    )
-
-
 CRITERIA = Exercise(
     id="X05-4",
     title="Four criteria as tests",
@@ -174,24 +169,18 @@ CRITERIA = Exercise(
     reference=has_property,
     switched=switched,
     bugs=(
-        *_group(
-            "unique",
-            UNIQUE,
+        *group("unique", UNIQUE)(
             exactly_equal="`unique` asks whether two rows are *exactly* equal. A clock comes back "
-            "to "
-            "the same place after 12 steps up to rounding, and passes. Ask for a distance of at "
+            "to the same place after 12 steps up to rounding, and passes. Ask for a distance of at "
             "least 0.001.",
             only_neighbours="`unique` looks at neighbours only. A clock that comes round after 12 "
             "steps passes: compare every pair.",
             with_itself="`unique` also takes the distance of each position to itself, which is 0, "
-            "so "
-            "nothing is ever unique. Leave out the diagonal.",
+            "so nothing is ever unique. Leave out the diagonal.",
             any_pair="`unique` is content with one pair that differs. All of them have to: look at "
             "the smallest distance.",
         ),
-        *_group(
-            "consistent",
-            CONSISTENT,
+        *group("consistent", CONSISTENT)(
             one_length="`consistent` is tested inside a single length. The fractions pass there; "
             "compare a sentence of 20 with one of 50.",
             only_lengths="`consistent` compares the two lengths only. A step must also be equally "
@@ -201,57 +190,39 @@ CRITERIA = Exercise(
             all_distances_equal="`consistent` wants all distances to be equal, of near and of far "
             "positions. Only those of the same offset have to be.",
         ),
-        *_group(
-            "bounded",
-            BOUNDED,
+        *group("bounded", BOUNDED)(
             short_only="`bounded` is tested on a short sentence only. Hundredths look harmless "
-            "until "
-            "position 100: try 10 000.",
+            "until position 100: try 10 000.",
             one_sided="`bounded` looks upwards only; −5000 passes. Take the absolute value.",
             strict="`bounded` wants values strictly under 1, and the cosine of 0 is 1. Use `<=`.",
             only_finite="`bounded` asks whether the numbers are finite. 9999 is finite, and far "
-            "too "
-            "large.",
+            "too large.",
             mean_for_maximum="`bounded` looks at the mean. The largest value is what counts.",
         ),
-        *_group(
-            "deterministic",
-            SAME,
+        *group("deterministic", SAME)(
             says_yes_to_noise="`deterministic` says yes to pure noise. Is the seed set before each "
             "call, or one result compared with itself? Call pos_fn twice and compare.",
             same_object="`deterministic` compares objects (`is`), not numbers. Two calls make two "
             "tensors: `torch.equal`.",
             lengths_compared="`deterministic` compares two different lengths. Fractions differ "
-            "there, "
-            "and yet nothing is random: call pos_fn twice with the same n.",
+            "there, and yet nothing is random: call pos_fn twice with the same n.",
         ),
-        *_group(
-            "name",
-            "the lines that choose by `name`",
+        *group("name", "the lines that choose by `name`")(
             always_unique="Whatever is asked, the answer is that of `unique`. Is `name` looked at?",
             always_bounded="Whatever is asked, the answer is that of `bounded`. Is `name` looked "
             "at?",
             always_consistent="Whatever is asked, the answer is that of `consistent`. Is `name` "
             "looked at?",
             always_deterministic="Whatever is asked, the answer is that of `deterministic`. Is "
-            "`name` "
-            "looked at?",
+            "`name` looked at?",
         ),
-        *_group(
-            "answer",
-            "the return lines",
+        *group("answer", "the return lines")(
             inverted="Every answer is turned round: True where it should be False.",
             always_true="Everything passes. A test that cannot fail tests nothing.",
             always_false="Nothing passes.",
             words="The answer comes as a word. Return True or False.",
         ),
-        Bug(
-            "wrong-verdict",
-            "One of the tests decides wrongly.",
-            "",
-            "05, section 3",
-            detect=which,
-        ),
+        *single(detect=which)(wrong_verdict="One of the tests decides wrongly."),
     ),
     probes=lambda r: [(fn,) for fn in ENCODINGS.values()],
     call=call,
@@ -262,9 +233,8 @@ CRITERIA = Exercise(
         "`bounded`: the largest absolute value of pos_fn(10_000). For the other two make the table "
         "of all distances, `(t[:, None] - t[None, :]).norm(dim=-1)`.",
         "`unique`: the smallest distance off the diagonal, for n = 100. `consistent`: the "
-        "distances "
-        "along each diagonal are equal, and those of pos_fn(20) are those of pos_fn(50), both "
-        "within 0.001.",
+        "distances along each diagonal are equal, and those of pos_fn(20) are those of pos_fn(50), "
+        "both within 0.001.",
     ),
     also_right=(
         """

@@ -23,8 +23,7 @@ def one_entry(r: random.Random) -> tuple[str, Option, list[Option]]:
     wrong = [
         no(
             f"{float(SINUSOID.wrong((name,), position + 1, d, base)[position, column]):.3f}",
-            SINUSOID.bug(name).says,
-            name,
+            **{name: SINUSOID.bug(name).says},
         )
         for name in (
             "own-exponent",
@@ -53,30 +52,21 @@ def wavelength(r: random.Random) -> tuple[str, Option, list[Option]]:
         f"Its angle grows by 1/{base}^({2 * i}/{d}) at each step, and a full turn is 2π.",
     )
     wrong = [
-        no(
-            f"{size:.1f}",
-            "That is one radian. A full turn is 2π of them.",
-            "no-two-pi",
-        ),
+        no(f"{size:.1f}", no_two_pi="That is one radian. A full turn is 2π of them."),
         no(
             f"{2 * math.pi / size:.3f}",
-            "That is 2π times the frequency. Slow pairs have *long* waves: divide 2π by it.",
-            "frequency-for-wavelength",
+            frequency_for_wavelength="That is 2π times the frequency. Slow pairs have *long* "
+            "waves: divide 2π by it.",
         ),
         no(
             f"{2 * math.pi * base ** (4 * i / d):.1f}",
-            f"The exponent uses the column {2 * i} in place of the pair {i}: 2 · {2 * i}/{d}.",
-            "own-exponent",
+            own_exponent=f"The exponent uses the column {2 * i} in place of the pair {i}: "
+            f"2 · {2 * i}/{d}.",
         ),
-        no(
-            f"{2 * math.pi * base ** (i / d):.1f}",
-            "The 2 in the exponent 2i/d is missing.",
-            "no-two",
-        ),
+        no(f"{2 * math.pi * base ** (i / d):.1f}", no_two="The 2 in the exponent 2i/d is missing."),
         no(
             f"{2 * math.pi:.1f}",
-            "That is the first pair, i = 0. The later ones are slower.",
-            "all-pairs-alike",
+            all_pairs_alike="That is the first pair, i = 0. The later ones are slower.",
         ),
     ]
     return text, right, wrong

@@ -13,15 +13,12 @@ QUESTIONS = (
         options=(
             no(
                 "They have different periods, so together they cover more distances",
-                "Sine and cosine of one pair have the same period; they are a quarter turn apart. "
-                "The "
-                "different periods come from the different frequencies.",
-                "different-periods",
+                different_periods="Sine and cosine of one pair have the same period; they are a "
+                "quarter turn apart. The different periods come from the different frequencies.",
             ),
             no(
                 "Sines alone are never negative",
-                "A sine takes both signs all by itself.",
-                "both-signs",
+                both_signs="A sine takes both signs all by itself.",
             ),
             yes(
                 "The pair is a point on a circle, so a shift by k is a rotation, the same for all "
@@ -31,8 +28,7 @@ QUESTIONS = (
             ),
             no(
                 "The sine is for the encoder, the cosine for the decoder",
-                "Both parts of a Transformer use the same table.",
-                "encoder-decoder-split",
+                encoder_decoder_split="Both parts of a Transformer use the same table.",
             ),
         ),
     ),
@@ -42,24 +38,19 @@ QUESTIONS = (
         see="05, section 4",
         text="Which columns of the sinusoidal table have the same frequency?",
         options=(
-            yes(
-                "2i and 2i + 1",
-                "They are the sine and the cosine of the same angle.",
-            ),
+            yes("2i and 2i + 1", "They are the sine and the cosine of the same angle."),
             no(
                 "None: each column has its own",
-                "That is the mistake of the slide's snippet. The i of the formula counts pairs.",
-                "own-exponent",
+                own_exponent="That is the mistake of the slide's snippet. The i of the formula "
+                "counts pairs.",
             ),
             no(
                 "All even columns",
-                "All even columns are sines, but each of another frequency.",
-                "grouped-by-function",
+                grouped_by_function="All even columns are sines, but each of another frequency.",
             ),
             no(
                 "i and d − i",
-                "Frequencies fall steadily from left to right; there is no mirror.",
-                "mirror",
+                mirror="Frequencies fall steadily from left to right; there is no mirror.",
             ),
         ),
     ),
@@ -71,9 +62,8 @@ QUESTIONS = (
         options=(
             no(
                 "How far the token is from the others",
-                "Row 3 is the same whatever stands around it. Distances can be *computed* from two "
-                "rows.",
-                "relative-only",
+                relative_only="Row 3 is the same whatever stands around it. Distances can be "
+                "*computed* from two rows.",
             ),
             yes(
                 "The absolute position; the offset of two positions is a linear map between their "
@@ -82,13 +72,13 @@ QUESTIONS = (
             ),
             no(
                 "Which token stands there",
-                "That is what the embedding tells. The row is the same for every word.",
-                "token-identity",
+                token_identity="That is what the embedding tells. The row is the same for every "
+                "word.",
             ),
             no(
                 "How long the sentence is",
-                "The row does not depend on the length; fractions of the length would.",
-                "sentence-length",
+                sentence_length="The row does not depend on the length; fractions of the length "
+                "would.",
             ),
         ),
     ),
@@ -100,18 +90,15 @@ QUESTIONS = (
         options=(
             no(
                 "The values get too large",
-                "They never exceed 1. Growing values are the trouble of 1, 2, 3, …",
-                "too-large",
+                too_large="They never exceed 1. Growing values are the trouble of 1, 2, 3, …",
             ),
             no(
                 "Two words can get the same number",
-                "Within a sentence all numbers differ.",
-                "not-unique",
+                not_unique="Within a sentence all numbers differ.",
             ),
             no(
                 "It is not deterministic",
-                "The same sentence always gets the same numbers.",
-                "not-deterministic",
+                not_deterministic="The same sentence always gets the same numbers.",
             ),
             yes(
                 "One step means another distance in every sentence",
@@ -128,10 +115,8 @@ QUESTIONS = (
         options=(
             no(
                 "It works: that is what sinusoids are made for",
-                "They are *defined* there. Whether the model can use them is another matter, and "
-                "you "
-                "measured it.",
-                "extrapolates-by-design",
+                extrapolates_by_design="They are *defined* there. Whether the model can use them "
+                "is another matter, and you measured it.",
             ),
             yes(
                 "It may fail: the rows exist, but the model was never trained on them",
@@ -139,14 +124,10 @@ QUESTIONS = (
             ),
             no(
                 "An IndexError",
-                "That is the learned table, which has no row 16. A formula has all of them.",
-                "index-error",
+                index_error="That is the learned table, which has no row 16. A formula has all of "
+                "them.",
             ),
-            no(
-                "The values exceed 1",
-                "Sines and cosines never do.",
-                "unbounded",
-            ),
+            no("The values exceed 1", unbounded="Sines and cosines never do."),
         ),
     ),
     Question(
@@ -157,19 +138,16 @@ QUESTIONS = (
         options=(
             no(
                 "They have nothing to do with each other",
-                "Write the product with the two halves of W apart, and the sum appears.",
-                "unrelated",
+                unrelated="Write the product with the two halves of W apart, and the sum appears.",
             ),
             no(
                 "Adding destroys x for good, concatenating keeps it",
-                "The projection W adds up the two parts as well. And in a wide space a model can "
-                "keep them apart.",
-                "adding-destroys",
+                adding_destroys="The projection W adds up the two parts as well. And in a wide "
+                "space a model can keep them apart.",
             ),
             no(
                 "Concatenating needs no W^P",
-                "[x; p] is longer than x, so W needs columns for p: these are W^P.",
-                "no-w-p",
+                no_w_p="[x; p] is longer than x, so W needs columns for p: these are W^P.",
             ),
             yes(
                 "They are the same if e is the column of W^P that p picks out",
@@ -185,18 +163,16 @@ PREDICTIONS = (
         title="Dot products of positions",
         see="05, section 5",
         text="Take the dot product of row 25 of the table with every other row. What will the "
-        "curve "
-        "look like?",
+        "curve look like?",
         options=(
             no(
                 "Flat: all rows have the same length",
-                "Equal lengths say nothing about the angle between two rows.",
-                "flat",
+                flat="Equal lengths say nothing about the angle between two rows.",
             ),
             no(
                 "It falls in a straight line to the left and to the right",
-                "Each pair adds a cosine of the offset. A sum of cosines is no straight line.",
-                "straight-line",
+                straight_line="Each pair adds a cosine of the offset. A sum of cosines is no "
+                "straight line.",
             ),
             yes(
                 "A peak at 25, the same to both sides, wavy further out",
@@ -205,8 +181,7 @@ PREDICTIONS = (
             ),
             no(
                 "Noise: the rows look random",
-                "They look so in the picture, but there is only a sum of cosines in it.",
-                "noise",
+                noise="They look so in the picture, but there is only a sum of cosines in it.",
             ),
         ),
         reveal="The dot product is Σ cos(ω (pos − pos')): it depends on the offset alone.",
@@ -220,14 +195,13 @@ PREDICTIONS = (
         options=(
             no(
                 "Learned table, sinusoids and rotary",
-                "The learned table never met these rows in training: they are still noise.",
-                "all-generalise",
+                all_generalise="The learned table never met these rows in training: they are still "
+                "noise.",
             ),
             no(
                 "Sinusoids and rotary",
-                "The sinusoids are defined there, but the model has only learned to read the first "
-                "16 rows.",
-                "sinusoids-generalise",
+                sinusoids_generalise="The sinusoids are defined there, but the model has only "
+                "learned to read the first 16 rows.",
             ),
             yes(
                 "Rotary alone",
@@ -235,8 +209,8 @@ PREDICTIONS = (
             ),
             no(
                 "None",
-                "Rotary scores depend on the offset alone, and the offset −1 was trained.",
-                "none-generalises",
+                none_generalises="Rotary scores depend on the offset alone, and the offset −1 was "
+                "trained.",
             ),
         ),
         reveal="Only where the *offset* is all that the scores see does the model go on as "

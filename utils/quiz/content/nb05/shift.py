@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 ANGLE = "the angle of each pair"
 BLOCK = "the four numbers of each 2 × 2 block"
@@ -98,12 +99,6 @@ def least_norm(probes: list, results: list) -> bool:
     return True
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "05, section 6", group) for n, text in says.items()
-    )
-
-
 SHIFT = Exercise(
     id="X05-3",
     title="A shift is a rotation",
@@ -113,11 +108,9 @@ SHIFT = Exercise(
     switched=switched,
     tolerance=1e-4,
     bugs=(
-        *_group(
-            "angle",
-            ANGLE,
-            one_angle="All pairs are turned by the same angle k. Each pair has its own speed: "
-            "k / 10000^(2i/d).",
+        *group("angle", ANGLE)(
+            one_angle="All pairs are turned by the same angle k. Each pair has its own speed: k / "
+            "10000^(2i/d).",
             index_from_one="The pairs are counted from 1, so the first one turns too slowly. i = "
             "0, 1, …",
             no_two="The exponent is i/d. It is 2i/d, as in the table itself.",
@@ -127,32 +120,24 @@ SHIFT = Exercise(
             "slowly.",
             turned_by_fractions="There is a 2π in the angle. The table has none.",
         ),
-        *_group(
-            "block",
-            BLOCK,
+        *group("block", BLOCK)(
             wrong_sign="This turns the other way: it moves every position by −k. Our positions are "
             "*rows*, PE @ M; for columns, M @ PE, your block would be right. Carry the minus to "
-            "the "
-            "other corner.",
+            "the other corner.",
             reflection="This block mirrors instead of turning. A rotation has the cosine twice on "
             "its diagonal, and the two sines with opposite signs.",
             no_minus="The minus is missing: cos(a + b) = cos a cos b − sin a sin b.",
             sin_cos_exchanged="Sines and cosines have changed places in the block. For k = 0 it "
-            "must "
-            "be the identity, so the cosines stand on the diagonal.",
+            "must be the identity, so the cosines stand on the diagonal.",
             only_cosines="The sines are missing from the block. sin(a + b) needs both sin a and "
             "cos a: that is why the table holds both.",
             outer_product="The block is a product of the vector with itself. A turn of it is "
-            "needed: "
-            "the addition theorems of sine and cosine.",
+            "needed: the addition theorems of sine and cosine.",
         ),
-        *_group(
-            "place",
-            PLACE,
+        *group("place", PLACE)(
             plus_identity="The identity is added on top of the rotation.",
             identity_plus_k="That is the identity plus k. k is a number of steps; here each step "
-            "is "
-            "a turn.",
+            "is a turn.",
             identity="That is the identity: nothing moves.",
             identity_times_k="That stretches by k. A shift turns each pair and keeps its length.",
             moved_columns="That moves the *columns* by k. The position is not a column: it sits in "
@@ -163,58 +148,35 @@ SHIFT = Exercise(
             first_block_only="Only the first pair is turned. Every pair needs its block.",
             rest_left_zero="Only the first block is filled in, the rest is 0.",
         ),
-        *_group(
-            "shape",
-            "the return line",
+        *group("shape", "the return line")(
             blocks_apart="The blocks come as a stack, (d/2, 2, 2). Put them on the diagonal of a "
             "(d, d) matrix; `torch.block_diag(*blocks)` does it.",
             one_row="One row comes back. The shift is a matrix (d, d).",
         ),
-        Bug(
-            "halves",
-            "The blocks join columns i and i + d/2, as if all sines came first. In our table sine "
-            "and cosine of a pair are neighbours, 2i and 2i + 1.",
-            PLACE,
-            "05, section 6",
-            "halves",
+        *single(PLACE)(
+            halves="The blocks join columns i and i + d/2, as if all sines came first. In our "
+            "table sine and cosine of a pair are neighbours, 2i and 2i + 1."
         ),
-        Bug(
-            "k-forgotten",
-            "The angle does not depend on k: it is always one step.",
-            ANGLE,
-            group="k",
+        *single(ANGLE)(
+            k_forgotten="The angle does not depend on k: it is always one step.",
+            degrees="The angle is taken for degrees. `sin` and `cos` use radians.",
         ),
-        Bug(
-            "degrees",
-            "The angle is taken for degrees. `sin` and `cos` use radians.",
-            ANGLE,
-            group="u",
+        *single(BLOCK, detect=nearly)(
+            not_exact="Nearly: the matrix is right to about one digit, as a least-squares fit in "
+            "float32 is. Write the rotations down, or fit in float64."
         ),
-        Bug(
-            "not-exact",
-            "Nearly: the matrix is right to about one digit, as a least-squares fit in float32 is. "
-            "Write the rotations down, or fit in float64.",
-            BLOCK,
-            "05, section 6",
-            detect=nearly,
-        ),
-        Bug(
-            "fitted-to-some",
-            "It moves the first few positions as it should, but it is not the rotation: a fit to "
-            "too "
-            "few positions has many solutions. The right one works everywhere.",
-            BLOCK,
-            "05, section 6",
-            detect=least_norm,
+        *single(BLOCK, detect=least_norm)(
+            fitted_to_some="It moves the first few positions as it should, but it is not the "
+            "rotation: a fit to too few positions has many solutions. The right one works "
+            "everywhere."
         ),
     ),
     probes=lambda r: [(3, 8), (-2, 6), (5, 10)],
     hints=(
-        "Take one pair with frequency ω. sin(a + kω) = sin a · cos kω + cos a · sin kω, and "
-        "cos(a + kω) = cos a · cos kω − sin a · sin kω.",
-        "Write both as [sin a, cos a] @ block. The first *column* of the block makes the new "
-        "sine, the "
-        "second one the new cosine.",
+        "Take one pair with frequency ω. sin(a + kω) = sin a · cos kω + cos a · sin kω, and cos(a "
+        "+ kω) = cos a · cos kω − sin a · sin kω.",
+        "Write both as [sin a, cos a] @ block. The first *column* of the block makes the new sine, "
+        "the second one the new cosine.",
         "The block is [[cos kω, −sin kω], [sin kω, cos kω]], with ω = 1 / 10000^(2i/d) for pair i; "
         "put the blocks on the diagonal.",
     ),

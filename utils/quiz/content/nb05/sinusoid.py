@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 ANGLE = "where the angles are made"
 COLUMNS = "where sines and cosines go into their columns"
@@ -88,12 +89,6 @@ def switched(bug, n: int, d: int, base: float = 10000.0) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "05, section 4", group) for n, text in says.items()
-    )
-
-
 SINUSOID = Exercise(
     id="X05-1",
     title="The table of sines and cosines",
@@ -103,17 +98,13 @@ SINUSOID = Exercise(
     switched=switched,
     tolerance=1e-4,
     bugs=(
-        *_group(
-            "exponent",
-            ANGLE,
+        *group("exponent", ANGLE)(
             own_exponent="Each column has its own exponent, 2·column/d. The i of the formula "
-            "counts "
-            "*pairs*: columns 0 and 1 share i = 0, columns 2 and 3 share i = 1. (Row 0 is right, "
-            "since every sine of 0 is 0 and every cosine 1: look at row 1.)",
+            "counts *pairs*: columns 0 and 1 share i = 0, columns 2 and 3 share i = 1. (Row 0 is "
+            "right, since every sine of 0 is 0 and every cosine 1: look at row 1.)",
             column_as_exponent="The odd columns have an exponent of their own, column/d. A sine "
-            "and "
-            "the cosine beside it belong to the same angle: both take 2i/d, with i the number of "
-            "the pair.",
+            "and the cosine beside it belong to the same angle: both take 2i/d, with i the number "
+            "of the pair.",
             no_two="The exponent is i/d, so the frequencies fall only half as fast. It is 2i/d.",
             doubled_exponent="The exponent is twice too large. Does `arange(0, d, 2)` already hold "
             "2i, and a second factor 2 comes on top?",
@@ -127,22 +118,18 @@ SINUSOID = Exercise(
             "that it never moves.",
             reversed="The frequencies run from slow to fast. The first pair is the fastest.",
         ),
-        *_group(
-            "position",
-            ANGLE,
+        *group("position", ANGLE)(
             positions_from_one="The positions count from 1. The first one is 0, so that row 0 is "
             "0, 1, 0, 1, …",
             positions_as_fractions="The positions are divided by the length, as in the first naive "
             "idea: a step then means something else in every sentence.",
         ),
-        *_group(
-            "angle",
-            ANGLE,
+        *group("angle", ANGLE)(
             multiplied="The position is multiplied by base^(2i/d). Divide: each pair has to be "
             "*slower* than the one before.",
             floored_angle="The angle is rounded down (`//`). Use `/`.",
-            product_for_power="The base is multiplied by the exponent. It is a power: "
-            "`base ** exponent`.",
+            product_for_power="The base is multiplied by the exponent. It is a power: `base ** "
+            "exponent`.",
             two_pi="There is a 2π in the angle. The formula has none: the fastest pair has the "
             "wavelength 2π, not 1.",
             logarithm_to_ten="The logarithm in the exponent is to base 10. exp needs the natural "
@@ -153,9 +140,7 @@ SINUSOID = Exercise(
             frequency_outside="The frequency stands outside of the sine, so all columns have the "
             "same wave, only flatter. It belongs inside: sin(pos · frequency).",
         ),
-        *_group(
-            "columns",
-            COLUMNS,
+        *group("columns", COLUMNS)(
             swapped="Sine and cosine have changed places. Even columns hold the sine.",
             sine_only="Every column is a sine. The odd ones are cosines.",
             cosine_only="Every column is a cosine. The even ones are sines.",
@@ -167,35 +152,26 @@ SINUSOID = Exercise(
             "angles were meant?",
             odd_left_zero="The odd columns are still 0: the cosines are missing.",
         ),
-        *_group(
-            "values",
-            COLUMNS,
+        *group("values", COLUMNS)(
             whole_numbers="The table cuts everything to whole numbers. Was it made with an integer "
             "type?",
             scaled="The table is multiplied by √d. Its entries are plain sines and cosines.",
             unit_rows="The rows are cut to length 1. They have the length √(d/2) by themselves.",
         ),
-        *_group(
-            "shape",
-            RETURN,
+        *group("shape", RETURN)(
             transposed="The table is turned: one row per position, (N, d).",
             batch_axis="There is an extra axis in front, (1, N, d). Return (N, d); adding to a "
-            "batch "
-            "works without it.",
+            "batch works without it.",
             middle_axis="There is an extra axis in the middle, (N, 1, d), as models need it that "
-            "keep "
-            "the batch second. Return (N, d).",
+            "keep the batch second. Return (N, d).",
             pairs_apart="Sine and cosine have an axis of their own, (N, d/2, 2). Join the last two "
             "axes: `.flatten(1)`.",
             first_row_only="Only one row comes back. Return the whole table, (N, d).",
             last_row_only="Only the last row comes back. Is the `return` inside the loop, or the "
             "table made anew in each turn?",
         ),
-        Bug(
-            "base-ignored",
-            "The base is always 10000, whatever is handed in. Use the argument `base`.",
-            ANGLE,
-            "05, section 4",
+        *single(ANGLE)(
+            base_ignored="The base is always 10000, whatever is handed in. Use the argument `base`."
         ),
     ),
     probes=lambda r: [(7, 10, 10000.0), (5, 6), (12, 8, 50.0)],

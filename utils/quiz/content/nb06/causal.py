@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from utils.layers.masks import causal_mask as library_mask
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 TRIANGLE = "which triangle is True"
 KIND = "what the entries are"
@@ -45,10 +46,6 @@ def switched(bug, n: int) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, group=group) for n, text in says.items())
-
-
 CAUSAL = Exercise(
     id="X06-1",
     title="The causal mask",
@@ -58,36 +55,28 @@ CAUSAL = Exercise(
     library=library_mask,
     switched=switched,
     bugs=(
-        *_group(
-            "diagonal",
-            "the diagonal",
+        *group("diagonal", "the diagonal")(
             no_self="The diagonal is forbidden: no token may look at itself, and the first one has "
             "nothing at all to look at. Its row of scores is all −∞, and the softmax makes NaN of "
             "it. (If you built what is *blocked*, start one above the diagonal: `triu(1)`.)",
             sees_next="The triangle reaches one cell too far: each token sees the one after it, "
             "which is exactly the one it has to predict.",
         ),
-        *_group(
-            "triangle",
-            TRIANGLE,
+        *group("triangle", TRIANGLE)(
             transposed="Rows and columns have changed places: this is the upper triangle, so each "
-            "token sees itself and the *future*. Row i is a query, column j a key, and j may be "
-            "at most i.",
+            "token sees itself and the *future*. Row i is a query, column j a key, and j may be at "
+            "most i.",
             everything="Everything is allowed: this mask hides nothing.",
             only_self="Only the diagonal is allowed: each token sees itself and no past.",
             only_previous="Each token sees itself and the one before, not the whole past.",
             flipped="The triangle is mirrored left to right: the first token sees everything.",
         ),
-        *_group(
-            "sense",
-            TRIANGLE,
+        *single(TRIANGLE)(
             inverted="The mask says the opposite: True marks what is *forbidden*. In this course, "
             "as in `F.scaled_dot_product_attention`, True means *may look*. "
-            "(`nn.MultiheadAttention` wants it your way round: section 6.)",
+            "(`nn.MultiheadAttention` wants it your way round: section 6.)"
         ),
-        *_group(
-            "kind",
-            KIND,
+        *group("kind", KIND)(
             numbers="The entries are the numbers 1 and 0. Added to the scores they would raise the "
             "allowed ones by 1 and block nothing; multiplied, they would leave exp(0) = 1. A mask "
             "is boolean: compare, or end with `.bool()`.",
@@ -98,9 +87,7 @@ CAUSAL = Exercise(
             text_of_torch="The allowed cells hold 1 and the others −∞: halfway between a boolean "
             "mask and one to add. Asked for is the boolean mask, True = may look.",
         ),
-        *_group(
-            "shape",
-            "the shape",
+        *group("shape", "the shape")(
             extra_axis="The mask is right but has an axis too many in front. One (n, n) table is "
             "enough: it broadcasts over batch and heads by itself.",
             extra_axes="The mask is right but has two axes too many in front. One (n, n) table is "

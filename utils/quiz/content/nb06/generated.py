@@ -40,7 +40,7 @@ def allowed_looks(r: random.Random) -> tuple[str, Option, list[Option]]:
     for name, reason in reasons.items():
         number = int(PADDING.wrong((name,), *args)[1].sum())
         if number != count:
-            wrong.append(no(str(number), reason, name))
+            wrong.append(no(str(number), **{name: reason}))
     return text, right, wrong
 
 
@@ -65,11 +65,11 @@ def leaking_weight(r: random.Random) -> tuple[str, Option, list[Option]]:
         text,
         right,
         [
-            no("0.000", "That is what −∞ would give. exp(0) is 1, not 0.", "zero-blocks"),
-            no(leak("not-masked"), "That is their weight without any mask.", "mask-ignored"),
-            no("0.500", "Two of four keys, but softmax does not share evenly.", "uniform"),
-            no(leak("minus-one"), "That is what a fill of −1 would give.", "minus-one"),
-            no(leak("ones-filled"), "That is what a fill of 1 would give: exp(1).", "exp-one"),
+            no("0.000", zero_blocks="That is what −∞ would give. exp(0) is 1, not 0."),
+            no(leak("not-masked"), mask_ignored="That is their weight without any mask."),
+            no("0.500", uniform="Two of four keys, but softmax does not share evenly."),
+            no(leak("minus-one"), minus_one="That is what a fill of −1 would give."),
+            no(leak("ones-filled"), exp_one="That is what a fill of 1 would give: exp(1)."),
         ],
     )
 

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from utils.layers.masks import local_mask as library_mask
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 
 def local_mask(n: int, window: int) -> Tensor:
@@ -48,10 +49,6 @@ def switched(bug, n: int, w: int) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, group=group) for n, text in says.items())
-
-
 LOCAL = Exercise(
     id="X06-4",
     title="A local window",
@@ -61,9 +58,7 @@ LOCAL = Exercise(
     library=library_mask,
     switched=switched,
     bugs=(
-        *_group(
-            "band",
-            "which distances are allowed",
+        *group("band", "which distances are allowed")(
             past_only="The window opens to the past only. Both sides count: take the absolute "
             "value of the distance. (For a decoder you would add `& causal_mask(n)`.)",
             future_only="The window opens to the future only. Both sides count: take the absolute "
@@ -89,15 +84,11 @@ LOCAL = Exercise(
             only_self="Only the diagonal is allowed: the window has no effect.",
             everything="Everything is allowed: the window has no effect.",
         ),
-        *_group(
-            "sense",
-            "the direction of the comparison",
+        *single("the direction of the comparison")(
             inverted="The mask says the opposite: True marks what lies *outside*. True means *may "
-            "look*.",
+            "look*."
         ),
-        *_group(
-            "kind",
-            "what the entries are",
+        *group("kind", "what the entries are")(
             numbers="The entries are 1 and 0. Multiply the scores by that, and an unwanted score "
             "becomes 0, which still gets exp(0) = 1: more than half of the weight can stay "
             "outside. Return booleans; the masked softmax puts −∞ there.",

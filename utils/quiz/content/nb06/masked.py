@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from utils.layers.attention import scaled_dot_product_attention
+from utils.quiz.bugs import group, single
 from utils.quiz.content.nb06.masked_switches import switched, weak_fill
-from utils.quiz.exercise import Bug, Exercise, Invariant
+from utils.quiz.exercise import Exercise, Invariant
 
 FILL = "the line that uses the mask"
 RETURN = "the last line"
@@ -22,33 +23,19 @@ def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Ten
     return weights @ v, weights
 
 
-def _group(group: str, look: str, see: str = "", **says: str) -> tuple[Bug, ...]:
-    named = ((name.replace("_", "-"), text) for name, text in says.items())
-    return tuple(Bug(n, text, look, see, group) for n, text in named)
-
-
 BUGS = (
-    *_group(
-        "scale",
-        "the scores",
-        "03, section 4",
+    *group("scale", "the scores", "03, section 4")(
         no_scale="The scores are not divided by √d.",
         scale_d="The scores are divided by d instead of √d.",
     ),
-    *_group(
-        "mask",
-        FILL,
-        "06, section 1",
+    *group("mask", FILL)(
         transposed_mask="The mask is transposed. It is (M, N) as the scores are: rows are queries, "
         "columns are keys.",
         first_row_for_all="All queries get the first row of the mask. Each has its own.",
         own_causal_mask="A causal mask is built inside, and the mask that was handed over is not "
         "used.",
     ),
-    *_group(
-        "fill",
-        FILL,
-        "06, section 3",
+    *group("fill", FILL, "06, section 3")(
         not_masked="The mask has no effect: forbidden keys get weight like all others. Methods "
         "like `masked_fill` return a new tensor; is it kept?",
         inverted="The mask is read the wrong way round: −∞ goes where looking is *allowed*. "
@@ -73,26 +60,16 @@ BUGS = (
         "lost. Use `masked_fill` or `torch.where`.",
         signs_turned="The forbidden scores change their sign. A negative score is still a score.",
     ),
-    Bug(
-        "weak-fill",
-        "The forbidden cells get a number that is not low enough: they keep some weight, and all "
-        "of it as soon as the true scores are lower still. Only −∞ is below every score (−1e9 will "
-        "do in float32).",
-        FILL,
-        "06, section 3",
-        detect=weak_fill,
+    *single(FILL, "06, section 3", weak_fill)(
+        weak_fill="The forbidden cells get a number that is not low enough: they keep some weight, "
+        "and all of it as soon as the true scores are lower still. Only −∞ is below every score "
+        "(−1e9 will do in float32)."
     ),
-    *_group(
-        "axis",
-        "the axis of the softmax",
-        "03, section 5",
+    *single("the axis of the softmax", "03, section 5")(
         softmax_over_queries="The softmax runs over the queries. Each query shares out its weight "
-        "over the keys: `dim=-1`.",
+        "over the keys: `dim=-1`."
     ),
-    *_group(
-        "weights",
-        "the order of mask and softmax",
-        "06, section 4",
+    *group("weights", "the order of mask and softmax", "06, section 4")(
         after_softmax="The mask comes after the softmax: the rows no longer sum to 1, and the "
         "forbidden keys still count in the denominator. Mask the scores before, or divide each row "
         "by its sum afterwards.",
@@ -111,10 +88,7 @@ BUGS = (
         "first.",
         no_softmax="There is no softmax: masked scores are used as weights.",
     ),
-    *_group(
-        "return",
-        RETURN,
-        "06, section 1",
+    *group("return", RETURN)(
         output_unmasked="The weights that come back are right, but the output was made with the "
         "unmasked ones.",
         weights_unmasked="The output is right, but the weights that come back are the unmasked "

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from utils.layers.masks import causal_mask, padding_mask
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 
 def decoder_masks(lengths: Tensor, n: int) -> tuple[Tensor, Tensor]:
@@ -84,10 +85,6 @@ def switched(bug, lengths: Tensor, n: int):
     return result
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, group=group) for n, text in says.items())
-
-
 PADDING = Exercise(
     id="X06-3",
     title="Padding, and both masks together",
@@ -97,9 +94,7 @@ PADDING = Exercise(
     library=_library_masks,
     switched=switched,
     bugs=(
-        *_group(
-            "real",
-            "the comparison with the lengths",
+        *group("real", "the comparison with the lengths")(
             one_too_many="One padding token too many is visible: places count from 0, so with "
             "length 3 the real places are 0, 1, 2. `<`, not `<=`.",
             one_too_few="The last real token of each sequence is hidden as well.",
@@ -109,9 +104,7 @@ PADDING = Exercise(
             only_last="Only the last real token of each sequence is visible.",
             not_used="The lengths have no effect: padding is visible.",
         ),
-        *_group(
-            "causal",
-            "the causal part",
+        *group("causal", "the causal part")(
             causal_inverted="The causal part allows the future and nothing else. True means may "
             "look: the lower triangle.",
             causal_transposed="The causal part is the upper triangle: rows and columns are mixed "
@@ -121,9 +114,7 @@ PADDING = Exercise(
             causal_forgotten="The second mask lets everyone see the future: the causal part is "
             "missing.",
         ),
-        *_group(
-            "axis",
-            "the axes of the padding mask",
+        *group("axis", "the axes of the padding mask")(
             queries="The mask hides the padded *queries* (rows), shape (B, 1, n, 1), and leaves "
             "the padded keys visible. It is the keys that must not be looked at: (B, 1, 1, n).",
             queries_too="Padded queries are hidden as well as padded keys. Their rows have nothing "
@@ -132,9 +123,7 @@ PADDING = Exercise(
             spread="The padding mask is right, but spelled out to (B, 1, n, n). One row serves all "
             "queries: (B, 1, 1, n).",
         ),
-        *_group(
-            "combine",
-            "how the two are combined",
+        *group("combine", "how the two are combined")(
             or_not_and="The masks are combined with *or*: whatever one of them allows is allowed. "
             "A look has to be allowed by both: `&`.",
             xor_not_and="The masks are combined with *exclusive or*. A look has to be allowed by "
@@ -147,9 +136,7 @@ PADDING = Exercise(
             both_no_head_axis="The second mask has no axis for the heads, (B, n, n). Against "
             "scores (B, H, n, n) its batch would line up with the heads: keep (B, 1, n, n).",
         ),
-        *_group(
-            "shape",
-            "the axes of the padding mask",
+        *group("shape", "the axes of the padding mask")(
             two_axes="The padding mask has shape (B, n). Against scores (B, H, n, n) its batch "
             "would line up with the queries. Two axes of 1 keep it apart: `[:, None, None, :]`.",
             three_axes="The padding mask has shape (B, 1, n). Against scores (B, H, n, n) its "
@@ -161,27 +148,23 @@ PADDING = Exercise(
             batch_moved="The new axes stand in front, (1, 1, B, n): the batch would line up with "
             "the queries. They belong between batch and keys: (B, 1, 1, n).",
             two_axes_combined="The padding mask has shape (B, n) and is combined with the causal "
-            "one as it is: the batch lines up with the queries. Two axes of 1 keep it apart: "
-            "`[:, None, None, :]`.",
+            "one as it is: the batch lines up with the queries. Two axes of 1 keep it apart: `[:, "
+            "None, None, :]`.",
             three_axes_combined="Both masks lack an axis: (B, 1, n) and (B, n, n). Against scores "
             "(B, H, n, n) the batch would line up with the heads: `[:, None, None, :]`.",
         ),
-        *_group(
-            "return",
-            "the last line",
-            only_both="Only one mask comes back, the combined one. Two are asked for: "
-            "`return padding, both`.",
-            only_padding="Only the padding mask comes back. Two are asked for: "
-            "`return padding, both`.",
+        *group("return", "the last line")(
+            only_both="Only one mask comes back, the combined one. Two are asked for: `return "
+            "padding, both`.",
+            only_padding="Only the padding mask comes back. Two are asked for: `return padding, "
+            "both`.",
             order_swapped="The two masks have changed places: padding first.",
-            causal_second="The second result is the causal mask alone. Combine the two: "
-            "`padding & causal`.",
+            causal_second="The second result is the causal mask alone. Combine the two: `padding & "
+            "causal`.",
         ),
-        *_group(
-            "kind",
-            "what the entries are",
+        *single("what the entries are")(
             numbers="The masks hold the numbers 1 and 0. They have to be boolean: compare, combine "
-            "with `&`, and leave them so.",
+            "with `&`, and leave them so."
         ),
     ),
     parts=("padding mask", "combined mask"),

@@ -13,9 +13,8 @@ QUESTIONS = (
         options=(
             no(
                 "Into the weights, after the softmax",
-                "−∞ as a weight would make the output −∞. And a 0 there, without renormalising, "
-                "leaves row sums below 1 and the forbidden key in the denominator.",
-                "after-softmax",
+                after_softmax="−∞ as a weight would make the output −∞. And a 0 there, without "
+                "renormalising, leaves row sums below 1 and the forbidden key in the denominator.",
             ),
             yes(
                 "Into the scores, before the softmax",
@@ -23,13 +22,13 @@ QUESTIONS = (
             ),
             no(
                 "Into the values",
-                "0 · (−∞) is NaN, and the weights would still spend themselves on that key.",
-                "value-masking",
+                value_masking="0 · (−∞) is NaN, and the weights would still spend themselves on "
+                "that key.",
             ),
             no(
                 "Into the query",
-                "Then every score of that query is infinite or NaN, and its whole row is lost.",
-                "query-masking",
+                query_masking="Then every score of that query is infinite or NaN, and its whole "
+                "row is lost.",
             ),
         ),
     ),
@@ -42,15 +41,11 @@ QUESTIONS = (
         options=(
             no(
                 "0",
-                "A *weight* of 0 is wanted. But 0 is a score like any other: exp(0) = 1.",
-                "zero-score-is-zero-weight",
+                zero_score_is_zero_weight="A *weight* of 0 is wanted. But 0 is a score like any "
+                "other: exp(0) = 1.",
             ),
-            no("NaN", "NaN comes from NaN or +∞, or from a row of nothing but −∞.", "nan"),
-            no(
-                "1/N exactly",
-                "Only if all other scores of the row were 0 as well.",
-                "uniform",
-            ),
+            no("NaN", nan="NaN comes from NaN or +∞, or from a row of nothing but −∞."),
+            no("1/N exactly", uniform="Only if all other scores of the row were 0 as well."),
             yes(
                 "More than 0",
                 "exp(0) = 1, so they keep a share: more than half of the weight in this notebook's "
@@ -69,20 +64,16 @@ QUESTIONS = (
                 "The first token sees only itself, so it gives itself everything, whatever its "
                 "score.",
             ),
-            no(
-                "All equal, 1/N",
-                "That is a row without a preference and without a mask.",
-                "no-mask",
-            ),
+            no("All equal, 1/N", no_mask="That is a row without a preference and without a mask."),
             no(
                 "All 0",
-                "A row sums to 1. The first token may look at itself: the present is allowed.",
-                "self-excluded",
+                self_excluded="A row sums to 1. The first token may look at itself: the present is "
+                "allowed.",
             ),
             no(
                 "NaN",
-                "That happens if the diagonal is forbidden as well: then the row is all −∞.",
-                "strict-mask",
+                strict_mask="That happens if the diagonal is forbidden as well: then the row is "
+                "all −∞.",
             ),
         ),
     ),
@@ -95,13 +86,12 @@ QUESTIONS = (
         options=(
             no(
                 "The model has learned the random generator",
-                "From a few hundred batches of fresh random numbers? There is no pattern to learn.",
-                "patterns-in-noise",
+                patterns_in_noise="From a few hundred batches of fresh random numbers? There is no "
+                "pattern to learn.",
             ),
             no(
                 "It overfits: it knows the training data by heart",
-                "Every batch is drawn anew, so no sequence comes twice.",
-                "overfitting",
+                overfitting="Every batch is drawn anew, so no sequence comes twice.",
             ),
             yes(
                 "It copies the next token, which stands in its input",
@@ -110,9 +100,8 @@ QUESTIONS = (
             ),
             no(
                 "ln 8 is no lower bound for the loss",
-                "It is one: the entropy of a fair choice among 8. Only who knows the answer beats "
-                "it.",
-                "no-bound",
+                no_bound="It is one: the entropy of a fair choice among 8. Only who knows the "
+                "answer beats it.",
             ),
         ),
     ),
@@ -125,9 +114,8 @@ QUESTIONS = (
         options=(
             no(
                 "Yes: the future does not exist yet",
-                "For the *newest* token that is true. The older ones would now see the tokens that "
-                "came after them, and deeper layers read those changed states.",
-                "no-future",
+                no_future="For the *newest* token that is true. The older ones would now see the "
+                "tokens that came after them, and deeper layers read those changed states.",
             ),
             yes(
                 "No: the deeper states of earlier positions would change",
@@ -137,13 +125,11 @@ QUESTIONS = (
             ),
             no(
                 "Yes: the mask only serves speed",
-                "The mask decides who may look at whom, and so which function is computed.",
-                "speed",
+                speed="The mask decides who may look at whom, and so which function is computed.",
             ),
             no(
                 "No: the softmax would overflow",
-                "The softmax takes off the largest score first. Nothing overflows.",
-                "overflow",
+                overflow="The softmax takes off the largest score first. Nothing overflows.",
             ),
         ),
     ),
@@ -156,18 +142,17 @@ QUESTIONS = (
         options=(
             no(
                 "Allowed for both",
-                "That would be kind. `nn.MultiheadAttention` means the opposite.",
-                "one-convention-allowed",
+                one_convention_allowed="That would be kind. `nn.MultiheadAttention` means the "
+                "opposite.",
             ),
             no(
                 "Blocked for both",
-                "That holds for `nn.MultiheadAttention`; the function means the opposite.",
-                "one-convention-blocked",
+                one_convention_blocked="That holds for `nn.MultiheadAttention`; the function means "
+                "the opposite.",
             ),
             no(
                 "Allowed for the module, blocked for the function",
-                "They do differ, but the other way round.",
-                "reversed",
+                reversed="They do differ, but the other way round.",
             ),
             yes(
                 "Blocked for the module, allowed for the function",
@@ -188,13 +173,11 @@ PREDICTIONS = (
         options=(
             no(
                 "Both stay at 2.08: random is random",
-                "True for the one that has to predict. The other one can see.",
-                "both-honest",
+                both_honest="True for the one that has to predict. The other one can see.",
             ),
             no(
                 "Both fall below 2.08: networks find a pattern",
-                "There is none to find; every batch is drawn anew.",
-                "patterns-in-noise",
+                patterns_in_noise="There is none to find; every batch is drawn anew.",
             ),
             yes(
                 "With the mask 2.08, without it close to 0",
@@ -202,8 +185,8 @@ PREDICTIONS = (
             ),
             no(
                 "Without the mask 2.08, with it lower: the mask helps",
-                "The mask takes information away. It can only make the training loss worse.",
-                "mask-helps",
+                mask_helps="The mask takes information away. It can only make the training loss "
+                "worse.",
             ),
         ),
         reveal="A loss below what is possible is no success but an alarm: somewhere the answer "
@@ -219,18 +202,15 @@ PREDICTIONS = (
         options=(
             no(
                 "The one without a mask: its loss is lower",
-                "Its loss was so low because it copied. While it writes there is nothing to copy.",
-                "low-loss-is-skill",
+                low_loss_is_skill="Its loss was so low because it copied. While it writes there is "
+                "nothing to copy.",
             ),
             no(
                 "Both, since both have seen the same data",
-                "They saw the same data, but only one of them had to compute anything.",
-                "same-data-same-skill",
+                same_data_same_skill="They saw the same data, but only one of them had to compute "
+                "anything.",
             ),
-            yes(
-                "The one with the mask",
-                "It learned to add, as it had no other way.",
-            ),
+            yes("The one with the mask", "It learned to add, as it had no other way."),
         ),
         reveal="Honest training gives every digit right; the copyist keeps to the rule about as "
         "often as chance would.",

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from utils.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from utils.quiz.bugs import told
 from utils.quiz.content.nb07 import ffn
-from utils.quiz.content.nb07.made import general, told
+from utils.quiz.content.nb07.made import INIT, general
 from utils.quiz.exercise import Bug, Mistake
 
 FORWARD = "`forward`"
-Weights = dict[
-    str, Any
-]  # "ffn", "norms": [(g, b), ...], "attentions": [{"q": (matrix, bias)}, ...]
+# "ffn", "norms": [(g, b), ...], "attentions": [{"q": (matrix, bias)}, ...]
+Weights = dict[str, Any]
 
 
 def weights(r, d: int, wide: int, norms: int, attentions: int) -> Weights:
@@ -127,39 +126,20 @@ def _same(result: Any, right: Any) -> bool:
     return float((result - right).abs().max()) < 1e-4
 
 
-def group(name: str, look: str, see: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(Bug(n.replace("_", "-"), text, look, see, name) for n, text in says.items())
-
-
-def rare(names: Sequence[str], *bugs: Bug) -> tuple[Bug, ...]:
-    """The bugs, with those of these names not looked for in pairs."""
-    return tuple(replace(bug, rare=True) if bug.name in names else bug for bug in bugs)
-
-
 def general_bugs(key: str, name: str) -> tuple[Bug, ...]:
     """What making, filling and calling a block can find, besides its own switches."""
     return (
-        told(
-            "tuple-kept",
-            "The attention hands out two things, `(output, weights)`, and both are used as one. "
-            "Take them apart: `mixed, weights = self.attention(...)`.",
-            FORWARD,
+        *told(FORWARD)(
+            tuple_kept="The attention hands out two things, `(output, weights)`, and both are used "
+            "as one. Take them apart: `mixed, weights = self.attention(...)`.",
+            mask_as_context="The mask is taken for the context, because it stands second. Say what "
+            "it is: `self.attention(x, mask=mask)`.",
         ),
-        told(
-            "mask-as-context",
-            "The mask is taken for the context, because it stands second. Say what it is: "
-            "`self.attention(x, mask=mask)`.",
-            FORWARD,
-        ),
-        told(
-            "extra-norm",
-            "There is a layer norm more than there are sub-layers. The final norm belongs behind "
-            "the last block of a stack, not into each block.",
-        ),
-        told(
-            "layers-changed",
-            "`__init__` was changed so that its layers cannot be compared any more. Keep the ones "
-            "that were given, and write `forward`.",
+        *told(INIT)(
+            extra_norm="There is a layer norm more than there are sub-layers. The final norm "
+            "belongs behind the last block of a stack, not into each block.",
+            layers_changed="`__init__` was changed so that its layers cannot be compared any more. "
+            "Keep the ones that were given, and write `forward`.",
         ),
         *(b for b in ffn.FFN_EXERCISE.bugs if b.name in FFN_NAMES),
         *general(key, name),

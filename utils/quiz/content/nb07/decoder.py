@@ -169,8 +169,8 @@ DECODER = Exercise(
         "and the last you know.",
         "In the middle x asks and the memory answers: queries from norm2(x), keys and values from "
         "`memory`, which comes normalised already. Its mask is `memory_mask`.",
-        "`found, weights = self.cross_attention(self.norm2(x), memory, memory_mask)`, then "
-        "`x = x + found`; return x and these weights.",
+        "`found, weights = self.cross_attention(self.norm2(x), memory, memory_mask)`, then `x = x "
+        "+ found`; return x and these weights.",
     ),
     also_right=(
         """

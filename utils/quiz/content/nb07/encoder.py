@@ -152,8 +152,8 @@ ENCODER = Exercise(
         "Two sub-layers, attention and feed-forward network. Around each: a residual and a norm.",
         "Pre-norm: x = x + f(norm(x)). Post-norm: x = norm(x + f(x)). First with f = attention and "
         "norm1, then with f = ffn and norm2.",
-        "`mixed, _ = self.attention(self.norm1(x), mask=mask)`, then `x = x + mixed`, then "
-        "`return x + self.ffn(self.norm2(x))`; the post-norm branch likewise.",
+        "`mixed, _ = self.attention(self.norm1(x), mask=mask)`, then `x = x + mixed`, then `return "
+        "x + self.ffn(self.norm2(x))`; the post-norm branch likewise.",
     ),
     also_right=(
         """

@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from utils.models.transformer import FeedForward
-from utils.quiz.content.nb07.made import general, made, told
-from utils.quiz.exercise import Bug, Exercise, Invariant, Mistake
+from utils.quiz.bugs import group, told
+from utils.quiz.content.nb07.made import INIT, general, made
+from utils.quiz.exercise import Exercise, Invariant, Mistake
 
 FORWARD = "`forward`"
 Weights = dict[str, Tensor]
@@ -144,12 +145,6 @@ def weights(r, d: int, wide: int) -> Weights:
     }
 
 
-def _group(group: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, FORWARD, "07, section 4", group) for n, text in says.items()
-    )
-
-
 OTHER = "The activation between the layers is {}. Here it is ReLU, as in the paper of 2017."
 FFN_EXERCISE = Exercise(
     id="X07-2",
@@ -162,10 +157,9 @@ FFN_EXERCISE = Exercise(
     call=call,
     finish=finish,
     bugs=(
-        *_group(
-            "activation",
-            no_activation="There is no activation between the two layers. Two matrix products in "
-            "a row are *one* matrix product, so the wide layer adds nothing. ReLU goes between.",
+        *group("activation", FORWARD)(
+            no_activation="There is no activation between the two layers. Two matrix products in a "
+            "row are *one* matrix product, so the wide layer adds nothing. ReLU goes between.",
             activation_last="ReLU comes after the second layer, so no output can be negative, and "
             "the two layers before it are one. It goes between them.",
             activation_twice="There is a second ReLU at the end, so no output can be negative. "
@@ -183,54 +177,38 @@ FFN_EXERCISE = Exercise(
             stays_wide="The second layer is not used: the output has the width d_ff. Come back to "
             "d_model, so that x can be added.",
         ),
-        *_group(
-            "after",
+        *group("after", FORWARD)(
             residual="x is added to the output. That is the residual, which the block does "
             "(section 5); here only the network.",
             normalised="The output is normalised. That is the block's business (section 5).",
         ),
-        *_group(
-            "tokens",
+        *group("tokens", FORWARD)(
             mean_of_tokens="The tokens are averaged. Every token keeps its own vector.",
             sum_of_tokens="The tokens are summed up. Every token keeps its own vector.",
             first_of_batch="Only the first sentence of the batch comes back.",
         ),
-        told(
-            "single-linear",
-            'There is one layer. A slide says "simply multiply by a weight matrix", but it is '
-            "two of them with a ReLU between: d_model → d_ff → d_model.",
-            see="07, section 4",
+        *told(INIT, "07, section 4")(
+            single_linear='There is one layer. A slide says "simply multiply by a weight matrix", '
+            "but it is two of them with a ReLU between: d_model → d_ff → d_model."
         ),
-        told(
-            "flattens-tokens",
-            "The tokens of a sentence are flattened into one long vector. The network works on "
-            "each token *by itself*; `nn.Linear` takes (B, N, D) as it is.",
-            FORWARD,
+        *told(FORWARD)(
+            flattens_tokens="The tokens of a sentence are flattened into one long vector. The "
+            "network works on each token *by itself*; `nn.Linear` takes (B, N, D) as it is.",
+            axes_exchanged="Tokens and features have changed places before a layer: it would mix "
+            "the tokens. `nn.Linear` works on the last axis, which is D.",
         ),
-        told(
-            "axes-exchanged",
-            "Tokens and features have changed places before a layer: it would mix the tokens. "
-            "`nn.Linear` works on the last axis, which is D.",
-            FORWARD,
+        *told(INIT)(
+            layers_exchanged="A layer gets a vector of the wrong width. The first goes from "
+            "d_model to d_ff, the second from d_ff back to d_model: `nn.Linear(d_in, d_out)`.",
+            no_widening="Both layers go from d_model to d_model. In between it is d_ff wide.",
+            width_fixed="The width between the layers is 4 · d_model, whatever is handed in. Use "
+            "d_ff.",
+            extra_layer="There are more than two layers: d_model → d_ff → d_model.",
+            wrong_sizes="The layers have other sizes than d_model → d_ff → d_model.",
+            no_bias="A bias is missing. W₁ x + b₁ and W₂ h + b₂: `nn.Linear` has it by default, "
+            "and 2·d·d_ff + d_ff + d numbers are learnt.",
+            lazy_layers="Give the layers their sizes: `nn.Linear(d_model, d_ff)`.",
         ),
-        told(
-            "layers-exchanged",
-            "A layer gets a vector of the wrong width. The first goes from d_model to d_ff, the "
-            "second from d_ff back to d_model: `nn.Linear(d_in, d_out)`.",
-        ),
-        told("no-widening", "Both layers go from d_model to d_model. In between it is d_ff wide."),
-        told(
-            "width-fixed",
-            "The width between the layers is 4 · d_model, whatever is handed in. Use d_ff.",
-        ),
-        told("extra-layer", "There are more than two layers: d_model → d_ff → d_model."),
-        told("wrong-sizes", "The layers have other sizes than d_model → d_ff → d_model."),
-        told(
-            "no-bias",
-            "A bias is missing. W₁ x + b₁ and W₂ h + b₂: `nn.Linear` has it by default, and "
-            "2·d·d_ff + d_ff + d numbers are learnt.",
-        ),
-        told("lazy-layers", "Give the layers their sizes: `nn.Linear(d_model, d_ff)`."),
         *general("X07-2", "FFN"),
     ),
     probes=lambda r: [(weights(r, 6, 14), r(3, 5, 6)), (weights(r, 8, 10), r(2, 4, 8))],

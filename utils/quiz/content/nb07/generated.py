@@ -38,39 +38,33 @@ def count_layer(r: random.Random) -> tuple[str, Option, list[Option]]:
     wrong = [
         no(
             f"{total - parts['network'] + d * wide + wide:,}",
-            "The network has two matrices: it comes back from d_ff to d_model.",
-            "single-linear",
+            single_linear="The network has two matrices: it comes back from d_ff to d_model.",
         ),
         no(
             f"{total - parts['norms']:,}",
-            "The layer norms are missing: each has a g and a b for every feature.",
-            "no-norms",
+            no_norms="The layer norms are missing: each has a g and a b for every feature.",
         ),
         no(
             f"{total - parts['attention'] // 4:,}"
             if not decoder
             else f"{total - parts['attention'] // 8:,}",
-            "A matrix W^O is missing: each attention has four.",
-            "no-output-matrix",
+            no_output_matrix="A matrix W^O is missing: each attention has four.",
         ),
         no(
             f"{sum(other.values()):,}",
-            "That is a decoder layer, with a second attention and a third norm."
+            other_layer="That is a decoder layer, with a second attention and a third norm."
             if not decoder
             else "That is an encoder layer. A decoder layer has a second attention and a third "
             "norm.",
-            "other-layer",
         ),
         no(
             f"{total + 3 * parts['attention']:,}",
-            "The attention is counted once for each head. All heads together make one matrix of "
-            "full width.",
-            "times-heads",
+            times_heads="The attention is counted once for each head. All heads together make one "
+            "matrix of full width.",
         ),
         no(
             f"{sum(parts.values()) - parts['network'] + 2 * (d * d + d):,}",
-            "The network is as wide as d_model in your count. It widens to d_ff.",
-            "no-widening",
+            no_widening="The network is as wide as d_model in your count. It widens to d_ff.",
         ),
     ]
     return text, right, wrong
@@ -95,24 +89,18 @@ def cross_shape(r: random.Random) -> tuple[str, Option, list[Option]]:
         [
             no(
                 f"({batch}, {h}, {n}, {m})",
-                "There the source asks. Queries come from the decoder, and they are the rows.",
-                "reversed",
+                reversed="There the source asks. Queries come from the decoder, and they are the "
+                "rows.",
             ),
-            no(
-                f"({batch}, {h}, {m}, {m})",
-                "That is the decoder's self-attention.",
-                "self-attention",
-            ),
+            no(f"({batch}, {h}, {m}, {m})", self_attention="That is the decoder's self-attention."),
             no(
                 f"({batch}, {h}, {n}, {n})",
-                "That is the encoder's self-attention.",
-                "encoder-attention",
+                encoder_attention="That is the encoder's self-attention.",
             ),
             no(
                 f"({batch}, {m}, {d})",
-                "That is the shape of its output. The weights have a row for each word written and "
-                "a column for each source word.",
-                "output-not-weights",
+                output_not_weights="That is the shape of its output. The weights have a row for "
+                "each word written and a column for each source word.",
             ),
         ],
     )
@@ -139,8 +127,8 @@ def who_comes_from_where(r: random.Random) -> tuple[str, Option, list[Option]]:
     asked = r.choice(list(PARTS))
     masked = " It is masked." if asked == "the decoder's first attention" else ""
     right = yes(words(PARTS[asked]), f"That is {asked}.{masked}")
-    wrong = [no(words(p), f"That is {n}.", n) for n, p in PARTS.items() if n != asked]
-    wrong += [no(words(places), reason, name) for places, reason, name in MIXED]
+    wrong = [no(words(p), **{n: f"That is {n}."}) for n, p in PARTS.items() if n != asked]
+    wrong += [no(words(places), **{name: reason}) for places, reason, name in MIXED]
     return f"Where do queries, keys and values of {asked} come from?", right, wrong
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise, Invariant
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise, Invariant
 
 MEAN = "where mean and variance are taken"
 ROOT = "where you divide"
@@ -70,12 +71,6 @@ def switched(bug, x: Tensor, g: Tensor, b: Tensor, eps: float = 1e-5) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "07, section 3", group) for n, text in says.items()
-    )
-
-
 def _probe(r, *shape: int, eps: float | None = None) -> tuple:
     d = shape[-1]
     x = 2 * r(*shape) + 1
@@ -95,9 +90,7 @@ LAYER_NORM = Exercise(
     gradient=True,
     tolerance=1e-5,
     bugs=(
-        *_group(
-            "axes",
-            MEAN,
+        *group("axes", MEAN)(
             over_batch="Mean and variance run over the *batch* (dim=0). A token's result then "
             "depends on which sentences happen to lie beside it. Layer norm looks at the features "
             "of one token: dim=-1.",
@@ -110,18 +103,13 @@ LAYER_NORM = Exercise(
             everything="One mean and one variance are taken of the whole tensor. Each token has "
             "its own: `x.mean(dim=-1, keepdim=True)`.",
         ),
-        *_group(
-            "keepdim",
-            MEAN,
-            no_keepdim="The last axis is gone after `mean`: (B, N) cannot be taken from "
-            "(B, N, D), or, if the sizes happen to fit, the wrong numbers meet. Keep it: "
-            "`keepdim=True`.",
+        *group("keepdim", MEAN)(
+            no_keepdim="The last axis is gone after `mean`: (B, N) cannot be taken from (B, N, D), "
+            "or, if the sizes happen to fit, the wrong numbers meet. Keep it: `keepdim=True`.",
             no_keepdim_mean="The *mean* has lost its last axis: `keepdim=True`.",
             no_keepdim_root="What you divide by has lost its last axis: `keepdim=True`.",
         ),
-        *_group(
-            "spread",
-            MEAN,
+        *group("spread", MEAN)(
             unbiased="The variance divides by D − 1. `var` and `std` do that unless told "
             "otherwise: `correction=0` (or `unbiased=False`). It is no estimate of anything here.",
             around_zero="The squares are averaged without taking the mean off first.",
@@ -129,26 +117,20 @@ LAYER_NORM = Exercise(
             absolute="The mean distance is taken, without squares and root. σ is the root of the "
             "mean square.",
         ),
-        *_group(
-            "size",
-            ROOT,
+        *group("size", ROOT)(
             no_eps="ε is missing. A token whose features are all equal has variance 0, and 0/0 is "
             "NaN, which spreads through the network. Divide by √(variance + ε).",
             eps_outside="ε is added to the root. It belongs inside: √(variance + ε), as PyTorch "
             "does it. For ε = 1e-5 you would hardly see it; the check also asks with 0.1.",
             no_root="The root is missing: you divide by the variance, not by σ.",
         ),
-        *_group(
-            "divide",
-            ROOT,
+        *group("divide", ROOT)(
             not_divided="The mean is taken off, but nothing is divided by σ.",
             multiplied="x − μ is multiplied by σ. Divide.",
             to_zero_one="The features are squeezed between 0 and 1 by minimum and maximum. Layer "
             "norm takes off the mean and divides by σ.",
         ),
-        *_group(
-            "affine",
-            AFFINE,
+        *group("affine", AFFINE)(
             no_g="g is not used. After the norm every feature is multiplied by its own g.",
             no_b="b is not used. After the norm every feature gets its own b added.",
             no_g_no_b="g and b are not used: g · (normalised x) + b.",
@@ -157,12 +139,9 @@ LAYER_NORM = Exercise(
             g_divides="g divides. It multiplies.",
             b_subtracted="b is subtracted. Add it.",
         ),
-        Bug("mean-kept", "The mean is not taken off: x − μ.", MEAN, group="centre"),
-        Bug(
-            "eps-ignored",
-            "ε is always 1e-5, whatever is handed in. Use the argument `eps`.",
-            ROOT,
-            group="eps",
+        *single(MEAN)(mean_kept="The mean is not taken off: x − μ."),
+        *single(ROOT)(
+            eps_ignored="ε is always 1e-5, whatever is handed in. Use the argument `eps`."
         ),
     ),
     probes=lambda r: [

@@ -13,13 +13,13 @@ QUESTIONS = (
         options=(
             no(
                 "Over the same feature of all sentences in the batch",
-                "That is batch norm. A sentence's result would depend on its neighbours.",
-                "batch-norm",
+                batch_norm="That is batch norm. A sentence's result would depend on its "
+                "neighbours.",
             ),
             no(
                 "Over all tokens of a sentence",
-                "Then words to come would change those before, and no causal mask could stop it.",
-                "over-the-sentence",
+                over_the_sentence="Then words to come would change those before, and no causal "
+                "mask could stop it.",
             ),
             yes(
                 "Over the features of each token",
@@ -27,8 +27,8 @@ QUESTIONS = (
             ),
             no(
                 "Over the heads",
-                "Heads live inside the attention. The norm sees vectors of full width.",
-                "over-the-heads",
+                over_the_heads="Heads live inside the attention. The norm sees vectors of full "
+                "width.",
             ),
         ),
     ),
@@ -44,18 +44,16 @@ QUESTIONS = (
             ),
             no(
                 "One multiplication by a weight matrix",
-                "So says a slide. Without the ReLU two matrices would be one, indeed.",
-                "one-matrix",
+                one_matrix="So says a slide. Without the ReLU two matrices would be one, indeed.",
             ),
             no(
                 "A layer over the whole flattened sentence",
-                "It would mix the tokens, and fit one length only. Each token goes alone.",
-                "mixes-tokens",
+                mixes_tokens="It would mix the tokens, and fit one length only. Each token goes "
+                "alone.",
             ),
             no(
                 "Another attention, with learned queries",
-                "There is no softmax and no second token in it.",
-                "block-confusion",
+                block_confusion="There is no softmax and no second token in it.",
             ),
         ),
     ),
@@ -67,19 +65,17 @@ QUESTIONS = (
         options=(
             no(
                 "Queries from the encoder, keys and values from the decoder",
-                "Then there would be one result for each *source* word. It is the target words "
-                "that need to know.",
-                "reversed",
+                reversed="Then there would be one result for each *source* word. It is the target "
+                "words that need to know.",
             ),
             no(
                 "Queries and keys from the encoder, values from the decoder",
-                "Keys and values belong together: what is looked at is what is taken home.",
-                "mixed-up",
+                mixed_up="Keys and values belong together: what is looked at is what is taken "
+                "home.",
             ),
             no(
                 "All three from the encoder",
-                "That is the encoder's own self-attention.",
-                "self-attention",
+                self_attention="That is the encoder's own self-attention.",
             ),
             yes(
                 "Queries from the decoder, keys and values from the encoder",
@@ -95,8 +91,8 @@ QUESTIONS = (
         options=(
             no(
                 "The feed-forward network: its layers connect everything",
-                "They connect all *features* of one token. Every token goes through alone.",
-                "dense-mixes-all",
+                dense_mixes_all="They connect all *features* of one token. Every token goes "
+                "through alone.",
             ),
             yes(
                 "The self-attention, and nothing else",
@@ -104,13 +100,11 @@ QUESTIONS = (
             ),
             no(
                 "The layer norm: it compares the tokens",
-                "It takes mean and variance of one token's features.",
-                "norm-over-tokens",
+                norm_over_tokens="It takes mean and variance of one token's features.",
             ),
             no(
                 "The residual: it adds the neighbours",
-                "It adds the token's own vector from before.",
-                "residual-adds-neighbours",
+                residual_adds_neighbours="It adds the token's own vector from before.",
             ),
         ),
     ),
@@ -123,14 +117,12 @@ QUESTIONS = (
         options=(
             no(
                 "The Transformer beat all earlier models, as the caption says",
-                "Not this one: 38.1 is the lowest number in its column. The caption is true of the "
-                "big model.",
-                "caption-taken-literally",
+                caption_taken_literally="Not this one: 38.1 is the lowest number in its column. "
+                "The caption is true of the big model.",
             ),
             no(
                 "The Transformer is better: a low BLEU is good",
-                "More BLEU is better: more overlap with human translations.",
-                "lower-is-better",
+                lower_is_better="More BLEU is better: more overlap with human translations.",
             ),
             yes(
                 "On this pair only the big model (41.8) beats the earlier single models",
@@ -138,8 +130,7 @@ QUESTIONS = (
             ),
             no(
                 "ConvS2S is better at the same cost",
-                "It cost 45 times as many operations: 1.5·10²⁰ against 3.3·10¹⁸.",
-                "equal-costs",
+                equal_costs="It cost 45 times as many operations: 1.5·10²⁰ against 3.3·10¹⁸.",
             ),
         ),
     ),
@@ -151,18 +142,16 @@ QUESTIONS = (
         options=(
             no(
                 "It has fewer parameters",
-                "It has the same, and one final norm more.",
-                "fewer-parameters",
+                fewer_parameters="It has the same, and one final norm more.",
             ),
             no(
                 "It normalises every output twice",
-                "Each sub-layer has one norm in both orders.",
-                "twice",
+                twice="Each sub-layer has one norm in both orders.",
             ),
             no(
                 "The norm takes the place of the residual",
-                "The residual is there in both orders. In pre-norm it is left untouched.",
-                "replaces-residual",
+                replaces_residual="The residual is there in both orders. In pre-norm it is left "
+                "untouched.",
             ),
             yes(
                 "Gradients find a way from top to bottom that passes no norm",
@@ -182,13 +171,11 @@ PREDICTIONS = (
         options=(
             no(
                 "About the same: it is the same loss",
-                "The loss is, but what comes back is multiplied in every layer.",
-                "same",
+                same="The loss is, but what comes back is multiplied in every layer.",
             ),
             no(
                 "About twenty times smaller, once for each layer",
-                "It shrinks by a *factor* in each layer. Factors multiply.",
-                "linear-in-depth",
+                linear_in_depth="It shrinks by a *factor* in each layer. Factors multiply.",
             ),
             yes(
                 "More than ten thousand times smaller",
@@ -196,8 +183,7 @@ PREDICTIONS = (
             ),
             no(
                 "Exactly 0",
-                "It is tiny, but every layer still lets something through.",
-                "exactly-zero",
+                exactly_zero="It is tiny, but every layer still lets something through.",
             ),
         ),
         reveal="Without residuals the layers' factors multiply. With them each factor is 1 plus "
@@ -213,9 +199,8 @@ PREDICTIONS = (
         options=(
             no(
                 "About as many: the parameters are the same",
-                "They are, but not the gradients: the last blocks of a deep post-norm stack get "
-                "pushes that are too large at first.",
-                "order-does-not-matter",
+                order_does_not_matter="They are, but not the gradients: the last blocks of a deep "
+                "post-norm stack get pushes that are too large at first.",
             ),
             yes(
                 "Hardly any",
@@ -224,13 +209,11 @@ PREDICTIONS = (
             ),
             no(
                 "None: its loss becomes NaN",
-                "The norms keep all numbers finite. It just learns hardly anything.",
-                "nan",
+                nan="The norms keep all numbers finite. It just learns hardly anything.",
             ),
             no(
                 "Hardly any new ones, but all that it was trained on",
-                "It does not get as far as learning anything by heart.",
-                "overfits",
+                overfits="It does not get as far as learning anything by heart.",
             ),
         ),
         reveal="Pre-norm is done, post-norm has hardly begun. A warm-up (small steps at first) is "
@@ -245,20 +228,18 @@ PREDICTIONS = (
         options=(
             no(
                 "About twice as fast for all three",
-                "Without a cache every word costs as much as all before it together, so the gain "
-                "grows.",
-                "constant-gain",
+                constant_gain="Without a cache every word costs as much as all before it together, "
+                "so the gain grows.",
             ),
             no(
                 "8, 32 and 64 times: half the number of words",
-                "So it is with the *positions* computed. But a step with one word is not that much "
-                "cheaper: most of its time goes into calling every layer.",
-                "gain-is-length",
+                gain_is_length="So it is with the *positions* computed. But a step with one word "
+                "is not that much cheaper: most of its time goes into calling every layer.",
             ),
             no(
                 "Not faster: storing costs as much as computing",
-                "What is stored is small, and it saves all earlier words' way through all layers.",
-                "no-gain",
+                no_gain="What is stored is small, and it saves all earlier words' way through all "
+                "layers.",
             ),
             yes(
                 "It grows: about 2 times at 16 words, several times at 128",
@@ -276,25 +257,13 @@ PREDICTIONS = (
         text="The base model: 6 + 6 layers, width 512, feed-forward width 2,048, one table of "
         "37,000 words. How many parameters?",
         options=(
-            no(
-                "About 6 million",
-                "Two decoder layers alone have 8 million.",
-                "too-few",
-            ),
-            yes(
-                "About 63 million",
-                "44 million in the layers, 19 million in the table.",
-            ),
+            no("About 6 million", too_few="Two decoder layers alone have 8 million."),
+            yes("About 63 million", "44 million in the layers, 19 million in the table."),
             no(
                 "About 340 million",
-                "That is the size of BERT-large. The base model is smaller.",
-                "bert-large",
+                bert_large="That is the size of BERT-large. The base model is smaller.",
             ),
-            no(
-                "About 175 billion",
-                "That is GPT-3, three years later.",
-                "gpt-3",
-            ),
+            no("About 175 billion", gpt_3="That is GPT-3, three years later."),
         ),
         reveal="6 · 3,152,384 + 6 · 4,204,032 + 37,000 · 512 = 63,082,496. (The paper counts 65 "
         "million.)",

@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, single, told
+from utils.quiz.exercise import Exercise, Mistake
+from utils.quiz.modules import made
 
 INIT = "`__init__`, where the convolution is made"
 FORWARD = "`forward`, after the convolution"
@@ -53,20 +55,6 @@ def switched(bug, p: int, weight: Tensor, bias: Tensor, img: Tensor) -> Tensor:
     )
 
 
-def made(student, p: int, channels: int, d_model: int) -> nn.Module:
-    if isinstance(student, nn.Module):
-        raise Mistake("instance-given")
-    try:
-        module = student(p, channels, d_model)
-    except AttributeError as error:
-        if "before Module.__init__" in str(error):
-            raise Mistake("no-super-init") from None
-        raise
-    if not isinstance(module, nn.Module):
-        raise Mistake("not-a-module")
-    return module.eval()
-
-
 def call(student, p: int, weight: Tensor, bias: Tensor, img: Tensor):
     """Make the student's module, copy the weights into its one layer, and run it."""
     d_model, channels = weight.shape[:2]
@@ -95,16 +83,6 @@ def finish(student) -> str | None:
     return "Right, with a linear layer. Try it once with `nn.Conv2d`: cut and projection in one."
 
 
-def _told(name: str, says: str, look: str = INIT) -> Bug:
-    return Bug(name, says, look, "08, section 2", detect=told_by_call)
-
-
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "08, section 2", group) for n, text in says.items()
-    )
-
-
 EMBED = Exercise(
     id="X08-2",
     title="The patch embedding as a convolution",
@@ -115,16 +93,12 @@ EMBED = Exercise(
     call=call,
     finish=finish,
     bugs=(
-        *_group(
-            "stride",
-            INIT,
+        *group("stride", INIT)(
             stride_one="The kernel moves pixel by pixel, so windows overlap and there are far too "
             "many tokens. Patches do not overlap: `stride=p`. (The default is 1.)",
             stride_half="The kernel moves by half a patch, so neighbours share pixels: `stride=p`.",
         ),
-        *_group(
-            "padding",
-            INIT,
+        *group("padding", INIT)(
             padding_half="The image is padded by p // 2, as one does to keep the size of an image. "
             "Here that moves every patch off its place. No padding.",
             padding_one="The image is padded by one pixel, so every patch is moved off its place. "
@@ -132,9 +106,7 @@ EMBED = Exercise(
             padding_whole="The image is padded by a whole patch: a frame of empty patches. No "
             "padding.",
         ),
-        *_group(
-            "after",
-            FORWARD,
+        *group("after", FORWARD)(
             relu="There is a ReLU behind the projection. It is linear; the non-linear part comes "
             "in the encoder.",
             gelu="There is a GELU behind the projection. It is linear; the non-linear part comes "
@@ -142,9 +114,7 @@ EMBED = Exercise(
             scaled="The result is multiplied by √d_model. That is for word embeddings; here "
             "nothing is scaled.",
         ),
-        *_group(
-            "shape",
-            FORWARD,
+        *group("shape", FORWARD)(
             not_turned="The result is (B, D, N): `flatten(2)` alone leaves the channels in front. "
             "Tokens come first: `.transpose(1, 2)`.",
             reshaped="The shape is right and the numbers are mixed up: `reshape` reads channel by "
@@ -162,34 +132,21 @@ EMBED = Exercise(
             largest="Only the largest value over all patches is kept. Keep one vector for each.",
             pixels_for_width="The width is averaged away. Keep D numbers for each patch.",
         ),
-        Bug(
-            "bias-left-out",
-            "The bias is missing: W patch + b.",
-            FORWARD,
-            "08, section 2",
-            "bias",
-        ),
-        _told("no-bias", "The layer has no bias. The projection is W patch + b: leave `bias` out."),
-        _told(
-            "wrong-sizes",
-            "The layer has the wrong sizes. Its weights are (d_model, channels, p, p): "
+        *single(FORWARD)(bias_left_out="The bias is missing: W patch + b."),
+        *told(INIT)(
+            no_bias="The layer has no bias. The projection is W patch + b: leave `bias` out.",
+            wrong_sizes="The layer has the wrong sizes. Its weights are (d_model, channels, p, p): "
             "`nn.Conv2d(channels, d_model, kernel_size=p, ...)`.",
+            channels_swapped="Input and output channels have changed places: `nn.Conv2d(channels, "
+            "d_model, ...)`.",
+            two_layers="There is more than one layer. One projection is all.",
+            no_layer="There is no layer in the module: `self.conv = nn.Conv2d(...)`.",
+            no_super_init="Call `super().__init__()` first: it prepares the module.",
+            not_a_module="The class does not build on `nn.Module`: `class PatchEmbed(nn.Module):`",
         ),
-        _told(
-            "channels-swapped",
-            "Input and output channels have changed places: `nn.Conv2d(channels, d_model, ...)`.",
-        ),
-        _told("two-layers", "There is more than one layer. One projection is all."),
-        _told("no-layer", "There is no layer in the module: `self.conv = nn.Conv2d(...)`."),
-        _told("no-super-init", "Call `super().__init__()` first: it prepares the module."),
-        _told(
-            "not-a-module",
-            "The class does not build on `nn.Module`: `class PatchEmbed(nn.Module):`",
-        ),
-        _told(
-            "instance-given",
-            '`check` needs the class itself, to build its own: `check("X08-2", PatchEmbed)`.',
-            "the call of `check`",
+        *told("the call of `check`")(
+            instance_given='`check` needs the class itself, to build its own: `check("X08-2", '
+            "PatchEmbed)`."
         ),
     ),
     # three patches of one image in a row, and others: no two sizes are alike

@@ -22,22 +22,19 @@ def tokens(r: random.Random) -> tuple[str, Option, list[Option]]:
         "token.",
     )
     wrong = [
-        no(f"{rows * columns:,}", "The class token is missing.", "no-class-token"),
+        no(f"{rows * columns:,}", no_class_token="The class token is missing."),
         no(
             f"{patch * patch + 1:,}",
-            f"{patch} is a patch's side in pixels, not the number of patches on a side.",
-            "grid-of-p",
+            grid_of_p=f"{patch} is a patch's side in pixels, not the number of patches on a side.",
         ),
-        no(f"{height * width + 1:,}", "These are the pixels.", "pixels-as-tokens"),
+        no(f"{height * width + 1:,}", pixels_as_tokens="These are the pixels."),
         no(
             f"{rows + columns + 1:,}",
-            "Rows and columns are multiplied, not added.",
-            "rows-plus-columns",
+            rows_plus_columns="Rows and columns are multiplied, not added.",
         ),
         no(
             f"{height * width // patch + 1:,}",
-            f"A patch holds {patch} · {patch} pixels: divide by both.",
-            "divided-once",
+            divided_once=f"A patch holds {patch} · {patch} pixels: divide by both.",
         ),
     ]
     return text, right, wrong
@@ -60,29 +57,25 @@ def parameters(r: random.Random) -> tuple[str, Option, list[Option]]:
         "patches.",
     )
     wrong = [
-        no(f"{size * d_model:,}", "The bias is missing.", "no-bias"),
+        no(f"{size * d_model:,}", no_bias="The bias is missing."),
         no(
             f"{side * side * (size * d_model + d_model):,}",
-            "All patches share one matrix: their number does not count.",
-            "matrix-per-patch",
+            matrix_per_patch="All patches share one matrix: their number does not count.",
         ),
         no(
             f"{patch * channels * d_model + d_model:,}",
-            f"A patch has {patch} · {patch} pixels.",
-            "one-side",
+            one_side=f"A patch has {patch} · {patch} pixels.",
         ),
         no(
             f"{size * d_model + d_model + (side * side + 1) * d_model:,}",
-            "That includes the positions.",
-            "with-positions",
+            with_positions="That includes the positions.",
         ),
     ]
     if channels > 1:
         wrong.append(
             no(
                 f"{patch * patch * d_model + d_model:,}",
-                "The channels belong to a patch as well.",
-                "no-channels",
+                no_channels="The channels belong to a patch as well.",
             )
         )
     return text, right, wrong

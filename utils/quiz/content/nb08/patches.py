@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from utils.models import vit
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group, single
+from utils.quiz.exercise import Exercise
 
 CUT = "where height and width are split"
 ORDER = "the `permute`, which brings the axes into order"
@@ -67,12 +68,6 @@ def switched(bug, img: Tensor, p: int) -> Tensor:
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "08, section 1", group) for n, text in says.items()
-    )
-
-
 PATCHES = Exercise(
     id="X08-1",
     title="Cut an image into patches",
@@ -82,9 +77,7 @@ PATCHES = Exercise(
     library=vit.patchify,
     switched=switched,
     bugs=(
-        *_group(
-            "cut",
-            CUT,
+        *group("cut", CUT)(
             grid_of_p="There are p patches on each side. p counts *pixels*: a patch is p pixels "
             "high and wide, and there are H/p rows and W/p columns of them.",
             overlapping="The window moves by one pixel, so patches overlap and there are far too "
@@ -96,9 +89,7 @@ PATCHES = Exercise(
             "pixel in it.",
             upside_down="The rows of the image come from the bottom up.",
         ),
-        *_group(
-            "inside",
-            ORDER,
+        *group("inside", ORDER)(
             channels_last="Inside a patch the channels come last: red, green, blue of one pixel, "
             "then the next. The right pixels in another order, and it would even train. But "
             "`Conv2d` keeps its weights as (C, p, p), so put the channels first.",
@@ -107,20 +98,18 @@ PATCHES = Exercise(
             pixels_transposed="Every patch is mirrored along its diagonal: its rows and columns "
             "have changed places. The order inside is (C, row, column).",
         ),
-        *_group(
-            "result",
-            RETURN,
+        *group("result", RETURN)(
             plain_reshape="The shape is right and the pixels are wrong: `reshape` reads the image "
             "line by line, so a “patch” is a strip of the first lines. Split height and width "
             "first, then `permute` so that the two pixel axes stand last.",
-            strips="The columns are still inside: the rows of patches are brought forward, but "
-            "the columns are not, so each “patch” is a piece of a wide strip. The two counting "
-            "axes belong beside each other: `permute(0, 2, 4, 1, 3, 5)`.",
+            strips="The columns are still inside: the rows of patches are brought forward, but the "
+            "columns are not, so each “patch” is a piece of a wide strip. The two counting axes "
+            "belong beside each other: `permute(0, 2, 4, 1, 3, 5)`.",
             half_permuted="The axis that was brought forward is a pixel axis. After the split the "
             "axes are (B, C, rows, p, columns, p): numbers 2 and 4 count the patches.",
             channels_stay_first="The channels are still in front of the rows and columns, so the "
-            "last `reshape` mixes patches of different channels. Bring axes 2 and 4 before axis "
-            "1: `permute(0, 2, 4, 1, 3, 5)`.",
+            "last `reshape` mixes patches of different channels. Bring axes 2 and 4 before axis 1: "
+            "`permute(0, 2, 4, 1, 3, 5)`.",
             pixel_by_pixel="The channels are moved to the end, but the image is then read line by "
             "line: a “patch” is a strip of a line. Split height and width first.",
             unfold_not_turned="The last two axes are exchanged, (B, C·p·p, N). That is how "
@@ -142,13 +131,9 @@ PATCHES = Exercise(
             last_patch="Only one patch of each image comes back. Is the `return` inside the loop?",
             mean_of_patch="Each patch is averaged to one number. Keep its pixels.",
         ),
-        Bug(
-            "columns-first",
-            "The patches are numbered from top to bottom, column by column. Number them as you "
-            "read: left to right, then the next row.",
-            ORDER,
-            "08, section 1",
-            "order",
+        *single(ORDER)(
+            columns_first="The patches are numbered from top to bottom, column by column. Number "
+            "them as you read: left to right, then the next row."
         ),
     ),
     probes=lambda r: [(r(2, 3, 8, 12), 4), (r(3, 2, 4, 10), 2)],

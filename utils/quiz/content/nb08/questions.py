@@ -13,21 +13,18 @@ QUESTIONS = (
         "tokens does the encoder read?",
         options=(
             no(
-                "196",
-                "These are the patches, 14 · 14. The class token is one more.",
-                "no-class-token",
+                "196", no_class_token="These are the patches, 14 · 14. The class token is one more."
             ),
             no(
                 "257",
-                "That would be a grid of 16 × 16 patches. 16 is a patch's side in *pixels*: there "
-                "are 224 / 16 = 14 in a row.",
-                "grid-of-16",
+                grid_of_16="That would be a grid of 16 × 16 patches. 16 is a patch's side in "
+                "*pixels*: there are 224 / 16 = 14 in a row.",
             ),
             yes("197", "224 / 16 = 14 patches on each side, 14 · 14 = 196, and the class token."),
             no(
                 "50,176",
-                "These are the pixels. A patch gathers 256 of them into one token.",
-                "pixels-as-tokens",
+                pixels_as_tokens="These are the pixels. A patch gathers 256 of them into one "
+                "token.",
             ),
         ),
     ),
@@ -39,8 +36,7 @@ QUESTIONS = (
         options=(
             no(
                 "a convolution with kernel 16 and stride 1",
-                "Its windows overlap. Patches lie side by side.",
-                "overlap",
+                overlap="Its windows overlap. Patches lie side by side.",
             ),
             yes(
                 "a convolution with kernel 16 and stride 16",
@@ -48,15 +44,13 @@ QUESTIONS = (
             ),
             no(
                 "average pooling over 16 × 16 pixels",
-                "Pooling has nothing to learn and keeps one number a channel. The projection keeps "
-                "D learned sums.",
-                "pooling",
+                pooling="Pooling has nothing to learn and keeps one number a channel. The "
+                "projection keeps D learned sums.",
             ),
             no(
                 "a look-up in a table, as for words",
-                "Words have numbers, patches have not: there are far more possible patches than "
-                "any table has rows.",
-                "lookup",
+                lookup="Words have numbers, patches have not: there are far more possible patches "
+                "than any table has rows.",
             ),
         ),
     ),
@@ -69,19 +63,16 @@ QUESTIONS = (
         options=(
             no(
                 "becomes random",
-                "Nothing in an encoder knows an order, if it is not told. The class token looks at "
-                "a set.",
-                "implicit-order",
+                implicit_order="Nothing in an encoder knows an order, if it is not told. The class "
+                "token looks at a set.",
             ),
             no(
                 "cannot be computed: the shapes no longer fit",
-                "There are as many patches as before.",
-                "shape-error",
+                shape_error="There are as many patches as before.",
             ),
             no(
                 "changes a little, because the embedding is a convolution",
-                "Its windows do not overlap: each patch is embedded by itself.",
-                "local-bias",
+                local_bias="Its windows do not overlap: each patch is embedded by itself.",
             ),
             yes(
                 "stays the same",
@@ -96,21 +87,14 @@ QUESTIONS = (
         text="You halve the side of the patches. How many times as many attention scores does each "
         "head compute?",
         options=(
-            yes(
-                "about 16",
-                "Four times as many patches, and every one looks at all: 4² = 16.",
-            ),
-            no(
-                "2",
-                "The side is halved in both directions, and then tokens meet in pairs.",
-                "linear",
-            ),
+            yes("about 16", "Four times as many patches, and every one looks at all: 4² = 16."),
+            no("2", linear="The side is halved in both directions, and then tokens meet in pairs."),
             no(
                 "4",
-                "So many more *tokens*. Scores are pairs of tokens: the square of that.",
-                "tokens-only",
+                tokens_only="So many more *tokens*. Scores are pairs of tokens: the square of "
+                "that.",
             ),
-            no("1: it is the same image", "The image is, but it is cut finer.", "same-image"),
+            no("1: it is the same image", same_image="The image is, but it is cut finer."),
         ),
     ),
     Question(
@@ -121,14 +105,13 @@ QUESTIONS = (
         options=(
             no(
                 "Always",
-                "On few digits your CNN was ahead. The published comparison follows "
+                always="On few digits your CNN was ahead. The published comparison follows "
                 "pre-training on hundreds of millions of images.",
-                "always",
             ),
             no(
                 "Only on small data sets",
-                "It is the other way round: there the CNN's built-in knowledge of neighbours pays.",
-                "reversed",
+                reversed="It is the other way round: there the CNN's built-in knowledge of "
+                "neighbours pays.",
             ),
             yes(
                 "After pre-training on very many images",
@@ -136,8 +119,7 @@ QUESTIONS = (
             ),
             no(
                 "Only as a hybrid, with convolutions in front",
-                "Hybrids help the *small* models; for large ones the gap closes.",
-                "hybrids-only",
+                hybrids_only="Hybrids help the *small* models; for large ones the gap closes.",
             ),
         ),
     ),
@@ -148,26 +130,25 @@ PREDICTIONS = (
         id="P08-1",
         title="A plain reshape",
         see="08, section 1",
-        text="`photo.reshape(1, 196, 768)` has the right shape too. What does its “patch” "
-        "number 100 show?",
+        text="`photo.reshape(1, 196, 768)` has the right shape too. What does its “patch” number "
+        "100 show?",
         options=(
             no(
                 "A piece of the flower, as it should be",
-                "`reshape` does not move anything: it reads the numbers in the order in which "
-                "they lie in memory.",
-                "reshape-cuts",
+                reshape_cuts="`reshape` does not move anything: it reads the numbers in the order "
+                "in which they lie in memory.",
             ),
             no(
                 "The whole photograph, 14 times smaller",
-                "Nothing is made smaller: 768 numbers are taken that lie side by side in memory.",
-                "shrinks",
+                shrinks="Nothing is made smaller: 768 numbers are taken that lie side by side in "
+                "memory.",
             ),
             yes(
                 "A few lines of one colour channel",
                 "In memory all of red comes first, then green, then blue, each line by line: 768 "
                 "numbers are 3.4 lines.",
             ),
-            no("An error comes", "The number of entries fits, so there is none.", "error"),
+            no("An error comes", error="The number of entries fits, so there is none."),
         ),
         reveal="`reshape` reads line by line. The shape is right, and every “patch” is wrong.",
     ),
@@ -180,24 +161,21 @@ PREDICTIONS = (
         options=(
             no(
                 "One in ten, as by chance",
-                "The bag still tells much: how much ink there is, and which strokes.",
-                "chance",
+                chance="The bag still tells much: how much ink there is, and which strokes.",
             ),
             yes(
                 "Clearly fewer, but most of them",
-                "Which pieces of stroke there are says a lot about the digit; where they were "
-                "says the rest.",
+                "Which pieces of stroke there are says a lot about the digit; where they were says "
+                "the rest.",
             ),
             no(
                 "As many as with positions",
-                "Then it would not matter where a stroke is. A 6 and a 9 share most of their "
-                "pieces.",
-                "no-loss",
+                no_loss="Then it would not matter where a stroke is. A 6 and a 9 share most of "
+                "their pieces.",
             ),
             no(
                 "More: it cannot be misled by where the digit stands",
-                "The digits are centred, so the place says a lot.",
-                "gain",
+                gain="The digits are centred, so the place says a lot.",
             ),
         ),
         reveal="A bag of pieces tells most digits, but far from all.",
@@ -211,13 +189,11 @@ PREDICTIONS = (
         options=(
             no(
                 "ViT everywhere: attention sees the whole image",
-                "It may look anywhere, and has to learn where it is worth it.",
-                "always-vit",
+                always_vit="It may look anywhere, and has to learn where it is worth it.",
             ),
             no(
                 "ViT with few images, the CNN with many",
-                "It is the model with more built in that needs fewer examples.",
-                "reversed",
+                reversed="It is the model with more built in that needs fewer examples.",
             ),
             yes(
                 "The CNN, most clearly with few images",
@@ -225,8 +201,7 @@ PREDICTIONS = (
             ),
             no(
                 "Nobody: the same time gives the same accuracy",
-                "Time is not what is missing; examples are.",
-                "time-is-all",
+                time_is_all="Time is not what is missing; examples are.",
             ),
         ),
         reveal="The CNN is ahead, and the gap closes as the images become more.",

@@ -8,9 +8,11 @@ import functools
 import torch
 from torch import Tensor, nn
 
-from utils.models.transformer import Encoder
+from utils.models.transformer import BlockSizes, Encoder
 from utils.models.vit import PatchEmbedding
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, told
+from utils.quiz.exercise import Exercise, Mistake
+from utils.quiz.modules import made
 
 INIT = "`__init__`, where class token, positions and head are made"
 TOKENS = "`forward`, where the tokens are put together"
@@ -40,8 +42,8 @@ def _given(patch: int, d_model: int) -> tuple[nn.Module, nn.Module]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(100 * patch + d_model)
         embed = PatchEmbedding(patch, 1, d_model)
-        block = {"d_model": d_model, "num_heads": 2, "d_ff": 2 * d_model, "activation": "gelu"}
-        encoder = Encoder(2, **block)
+        block = BlockSizes(d_model=d_model, num_heads=2, d_ff=2 * d_model, activation="gelu")
+        encoder = Encoder(2, block)
         for parameter in [*embed.parameters(), *encoder.parameters()]:
             nn.init.normal_(parameter, std=0.5)  # far from the start, so that mistakes show
     return embed.eval(), encoder.eval()
@@ -99,28 +101,19 @@ def switched(bug, patch: int, w: Weights, img: Tensor) -> Tensor:
         )
 
 
-def made(student, patch: int, w: Weights) -> tuple[nn.Module, set[int]]:
+def prepared(student, patch: int, w: Weights) -> tuple[nn.Module, set[int]]:
     """The student's module, and the ids of the parameters that it was handed."""
-    if isinstance(student, nn.Module):
-        raise Mistake("instance-given")
     tokens, d = w["positions"].shape
     parts = copy.deepcopy(_given(patch, d))
-    try:
-        module = student(*parts, tokens - 1, d)
-    except AttributeError as error:
-        if "before Module.__init__" in str(error):
-            raise Mistake("no-super-init") from None
-        raise
-    if not isinstance(module, nn.Module):
-        raise Mistake("not-a-module")
+    module = made(student, *parts, tokens - 1, d)
     for part, known in zip(parts, _given(patch, d), strict=True):
         part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to them
-    return module.eval(), {id(p) for part in parts for p in part.parameters()}
+    return module, {id(p) for part in parts for p in part.parameters()}
 
 
 def call(student, patch: int, w: Weights, img: Tensor):
     """Make the student's module, copy the weights into what it made itself, and run it."""
-    module, given = made(student, patch, w)
+    module, given = prepared(student, patch, w)
     rows = fill(module, given, w)
     tokens = len(w["positions"])
     try:
@@ -173,20 +166,8 @@ def fill(module: nn.Module, given: set[int], w: Weights) -> int:
     return rows
 
 
-def _told(name: str, says: str, look: str = INIT) -> Bug:
-    return Bug(name, says, look, "08, section 5", detect=told_by_call)
-
-
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "08, section 5", group) for n, text in says.items()
-    )
-
-
 BUGS = (
-    *_group(
-        "tokens",
-        TOKENS,
+    *group("tokens", TOKENS)(
         positions_before_cls="The positions are added before the class token is put in front, so "
         "it has none. That works, for the class token is told apart by its own vector; but the "
         "table of ViT has N + 1 rows. Concatenate first, then add.",
@@ -207,17 +188,13 @@ BUGS = (
         "them.",
         positions_twice="The positions are added twice.",
     ),
-    *_group(
-        "encoder",
-        READ,
+    *group("encoder", READ)(
         no_encoder="The encoder is not used, so the class token has not looked at any patch.",
         encoder_twice="The encoder is applied twice.",
         residual="The encoder's input is added to its output. Its blocks have their residuals "
         "inside.",
     ),
-    *_group(
-        "read",
-        READ,
+    *group("read", READ)(
         mean_of_all="The head reads the mean of all tokens. That can be trained too; here it reads "
         "the class token, `x[:, 0]`.",
         mean_of_patches="The head reads the mean of the patches. That can be trained too; here it "
@@ -232,52 +209,41 @@ BUGS = (
         "read `x[:, 0]`.",
         no_head="The class token comes back without the head.",
     ),
-    *_group(
-        "answer",
-        READ,
+    *group("answer", READ)(
         softmax="A softmax is applied. Return the logits: the loss has the softmax inside.",
         log_softmax="A log-softmax is applied. Return the logits: the loss has it inside.",
         class_number="The number of the class comes back. Return the ten logits: an argmax has no "
         "gradient.",
     ),
-    _told(
-        "positions-too-few",
-        "The table has N rows, and there are N + 1 tokens: the class token has a position too.",
+    *told(INIT)(
+        positions_too_few="The table has N rows, and there are N + 1 tokens: the class token has a "
+        "position too."
     ),
-    _told(
-        "cls-not-expanded",
-        "The class token is (1, 1, D), and the batch has more than one image. `cat` does not "
-        "broadcast: `self.cls.expand(len(x), -1, -1)`.",
-        TOKENS,
+    *told(TOKENS)(
+        cls_not_expanded="The class token is (1, 1, D), and the batch has more than one image. "
+        "`cat` does not broadcast: `self.cls.expand(len(x), -1, -1)`."
     ),
-    _told(
-        "head-on-all-tokens",
-        "The head reads all tokens, flattened. It is then N + 1 times as large, and tied to one "
-        "size of image. It reads the class token alone: `nn.Linear(d_model, 10)`.",
+    *told(INIT)(
+        head_on_all_tokens="The head reads all tokens, flattened. It is then N + 1 times as large, "
+        "and tied to one size of image. It reads the class token alone: `nn.Linear(d_model, 10)`.",
+        wrong_head="The head is one linear layer, `nn.Linear(d_model, 10)`.",
+        wrong_table="The table of positions has one row of D for each of the N + 1 tokens.",
+        no_position_parameter="There are no learned positions: `nn.Parameter` of shape (1, "
+        "num_patches + 1, d_model). A plain tensor is never trained.",
+        no_cls_parameter="There is no learned class token: `nn.Parameter` of shape (1, 1, "
+        "d_model). A plain tensor is never trained.",
     ),
-    _told("wrong-head", "The head is one linear layer, `nn.Linear(d_model, 10)`."),
-    _told("wrong-table", "The table of positions has one row of D for each of the N + 1 tokens."),
-    _told(
-        "no-position-parameter",
-        "There are no learned positions: `nn.Parameter` of shape (1, num_patches + 1, d_model). A "
-        "plain tensor is never trained.",
+    *told(READ)(
+        tuple_kept="Our encoder hands back `(x, weights)`. Take the first: `x, _ = "
+        "self.encoder(x)`."
     ),
-    _told(
-        "no-cls-parameter",
-        "There is no learned class token: `nn.Parameter` of shape (1, 1, d_model). A plain tensor "
-        "is never trained.",
+    *told(INIT)(
+        no_super_init="Call `super().__init__()` first: it prepares the module.",
+        not_a_module="The class does not build on `nn.Module`: `class TinyViT(nn.Module):`",
     ),
-    _told(
-        "tuple-kept",
-        "Our encoder hands back `(x, weights)`. Take the first: `x, _ = self.encoder(x)`.",
-        READ,
-    ),
-    _told("no-super-init", "Call `super().__init__()` first: it prepares the module."),
-    _told("not-a-module", "The class does not build on `nn.Module`: `class TinyViT(nn.Module):`"),
-    _told(
-        "instance-given",
-        '`check` needs the class itself, to build its own: `check("X08-3", TinyViT)`.',
-        "the call of `check`",
+    *told("the call of `check`")(
+        instance_given='`check` needs the class itself, to build its own: `check("X08-3", '
+        "TinyViT)`."
     ),
 )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, single, told
+from utils.quiz.exercise import Exercise, Mistake
 
 MEMORY = "how the features become the memory"
 WORDS = "how the words get their positions"
@@ -62,12 +63,6 @@ def switched(bug, words: Tensor, z: Tensor, decoder, positions: Tensor):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "09, section 9", group) for n, text in says.items()
-    )
-
-
 class _Watching(nn.TransformerDecoder):
     """A decoder that knows which sizes it should be handed, and names those that are not."""
 
@@ -90,13 +85,6 @@ class _Watching(nn.TransformerDecoder):
         if tgt.shape == (words, batch, d):
             raise Mistake("words-first")
         return super().forward(tgt, memory, tgt_mask, memory_mask, **more)
-
-
-def _told(**says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, CALL, "09, section 9", detect=told_by_call)
-        for n, text in says.items()
-    )
 
 
 def _probe(r, batch: int, words: int, d: int, grid: tuple[int, int], heads: int) -> tuple:
@@ -122,17 +110,13 @@ CAPTION_DECODER = Exercise(
     tolerance=5e-4,
     seconds=10.0,
     bugs=(
-        *_group(
-            "memory",
-            MEMORY,
+        *group("memory", MEMORY)(
             reshaped="A `reshape` to (B, H · W, D) has the right shape and tears the cells apart: "
             "each row holds one channel's numbers of many cells. Flatten H and W, then transpose.",
             pooled="The features are averaged into one vector. That is the fixed context again: "
             "with a single row of memory there is nothing to attend to.",
         ),
-        *_group(
-            "words",
-            WORDS,
+        *group("words", WORDS)(
             no_positions="The words get no positions, so the decoder does not know their order. "
             "Add the first M rows of `positions`.",
             positions_only="The words themselves have got lost: add the positions to them.",
@@ -142,26 +126,22 @@ CAPTION_DECODER = Exercise(
             multiplied="The words are multiplied by the positions. Add them.",
             whole_table="The whole table is added to M words. Cut it to its first M rows.",
         ),
-        *_group(
-            "memory-positions",
-            MEMORY,
+        *single(MEMORY)(
             positions_on_memory="The words' positions are added to the picture as well. The table "
-            "numbers words; the features come with positions of their own where they need them.",
+            "numbers words; the features come with positions of their own where they need them."
         ),
-        *_group(
-            "mask",
-            MASK,
+        *group("mask", MASK)(
             no_mask="There is no causal mask: in training each word would see the words that it "
             "should guess.",
             mask_inverted="The mask is the wrong way round. In this course True means *may look*; "
             "`nn.TransformerDecoder` means *must not look* by it. Turn it over with `~`.",
             mask_with_diagonal="A word may not even look at itself, and the first one nowhere.",
-            mask_to_the_past="The past is forbidden and the future allowed. Forbidden is what "
-            "lies *above* the diagonal: `triu(1)`.",
+            mask_to_the_past="The past is forbidden and the future allowed. Forbidden is what lies "
+            "*above* the diagonal: `triu(1)`.",
             mask_added_as_numbers="A mask of numbers is added to the scores: 1 is a small bonus, "
             "not a permission. Use a boolean mask, or 0 and −inf.",
         ),
-        *_told(
+        *told(CALL)(
             grid_as_it_is="The features are left as a grid (B, D, H, W). Attention wants a list of "
             "vectors, (B, H · W, D): `z.flatten(2).transpose(1, 2)`.",
             not_transposed="The memory has shape (B, D, H · W): the channels stand where the cells "
@@ -177,16 +157,8 @@ CAPTION_DECODER = Exercise(
             words_first="Words come as (M, B, D): batch and words have changed places before the "
             "call. This decoder is batch-first.",
         ),
-        Bug(
-            "words-as-memory",
-            "The words look at themselves; the picture is never seen.",
-            CALL,
-            "09, section 9",
-            "source",
-        ),
-        *_group(
-            "returned",
-            "the last line",
+        *single(CALL)(words_as_memory="The words look at themselves; the picture is never seen."),
+        *group("returned", "the last line")(
             last_word_only="Only the last word's vector comes back. In training all M are needed.",
             words_added="The words are added once more at the end. The decoder has its residuals "
             "inside.",
@@ -198,8 +170,8 @@ CAPTION_DECODER = Exercise(
         "Who asks and who answers? `decoder(target, memory)`: words first, then the picture as a "
         "list of vectors.",
         "Memory: `z.flatten(2).transpose(1, 2)`. Words: plus `positions[: words.shape[1]]`.",
-        "The mask goes in as `tgt_mask`, and here True means *forbidden*: "
-        "`torch.ones(M, M, dtype=torch.bool).triu(1)`.",
+        "The mask goes in as `tgt_mask`, and here True means *forbidden*: `torch.ones(M, M, "
+        "dtype=torch.bool).triu(1)`.",
     ),
     also_right=(
         """

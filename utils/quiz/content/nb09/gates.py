@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Bug, Exercise, Mistake, told_by_call
+from utils.quiz.bugs import group, single, told
+from utils.quiz.exercise import Exercise, Mistake
 
 JOIN = "what is put into `affine`"
 GATES = "how the four parts are named and squashed"
@@ -77,12 +78,6 @@ def switched(bug, x: Tensor, h: Tensor, context: Tensor, cell: Tensor, affine):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "09, section 6", group) for n, text in says.items()
-    )
-
-
 class Affine(nn.Linear):
     """A linear map that tells what is missing when it is handed something of another width."""
 
@@ -112,13 +107,6 @@ def _probe(r, batch: int, m: int, n: int, d: int) -> tuple:
     return r(batch, m), r(batch, n), r(batch, d), r(batch, n), affine
 
 
-def _told(**says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, JOIN, "09, section 6", detect=told_by_call)
-        for n, text in says.items()
-    )
-
-
 LSTM_STEP = Exercise(
     id="X09-2",
     title="One step of the describing LSTM",
@@ -128,21 +116,19 @@ LSTM_STEP = Exercise(
     switched=switched,
     parts=("state h", "cell"),
     bugs=(
-        *_group(
-            "join",
-            JOIN,
+        *group("join", JOIN)(
             state_first="The order is [h; x; context]. The formula stacks the word first: the "
             "columns of the affine map belong to [x; h; context].",
-            context_first="The order is turned round. The columns of the affine map belong to "
-            "[x; h; context].",
+            context_first="The order is turned round. The columns of the affine map belong to [x; "
+            "h; context].",
             context_second="The context stands before the state. The columns of the affine map "
             "belong to [x; h; context].",
         ),
-        *_told(
+        *told(JOIN)(
             no_context="The context is not joined: [x; h] only. Then the LSTM never sees what "
             "attention has found. Join all three: [x; h; context].",
-            no_state="The state h is not joined, so the step forgets what was said before: "
-            "[x; h; context].",
+            no_state="The state h is not joined, so the step forgets what was said before: [x; h; "
+            "context].",
             no_word="The word x is not joined: [x; h; context].",
             cell_for_context="The *cell* is joined where the *context* belongs. Both are called c "
             "in the literature: the cell is the LSTM's memory, the context is what attention "
@@ -152,26 +138,20 @@ LSTM_STEP = Exercise(
             cell_joined="The cell is joined as well. Only word, state and context go through the "
             "affine map; the cell is changed by the gates.",
         ),
-        *_group(
-            "cut",
-            GATES,
+        *single(GATES)(
             interleaved="Every fourth number is taken for a gate. The gates are four blocks of n, "
-            "one after the other: `chunk(4, dim=-1)`.",
+            "one after the other: `chunk(4, dim=-1)`."
         ),
-        *_group(
-            "order",
-            GATES,
+        *group("order", GATES)(
             torch_order="The parts are taken in the order i, f, g, o. That is how PyTorch's "
             "LSTMCell stores them; the formula stacks i, f, o, g, and the tanh belongs to the "
             "last.",
-            input_forget_swapped="Input and forget gate have changed places. The order is "
-            "i, f, o, g.",
+            input_forget_swapped="Input and forget gate have changed places. The order is i, f, o, "
+            "g.",
             output_first="The parts are taken in the order o, i, f, g. The formula's is i, f, o, "
             "g.",
         ),
-        *_group(
-            "squash",
-            GATES,
+        *group("squash", GATES)(
             all_tanh="All four parts go through tanh. A gate says how much passes, from 0 to 1: "
             "that is a sigmoid. Only g, what is written, is a tanh.",
             all_sigmoid="All four parts go through the sigmoid. What is written, g, may be "
@@ -182,36 +162,28 @@ LSTM_STEP = Exercise(
             softmax_gates="The gates go through a softmax, so that the n features compete. Each "
             "has a gate of its own: sigmoid.",
         ),
-        *_group(
-            "old",
-            UPDATE,
+        *group("old", UPDATE)(
             context_for_cell="The forget gate is applied to the *context*. It belongs to the "
             "LSTM's own memory, the cell; the context has already entered through the affine map.",
             state_for_cell="The forget gate is applied to the state h. It belongs to the cell.",
         ),
-        *_group(
-            "update",
-            UPDATE,
+        *group("update", UPDATE)(
             forget_only="Nothing new is written into the cell: add i · g.",
             nothing_kept="Nothing old is kept in the cell: add f · cell.",
             no_input_gate="The input gate i is not used: f · cell + i · g.",
             no_forget_gate="The forget gate f is not used: f · cell + i · g.",
-            coupled="What is written is gated by 1 − f, as in a GRU. The LSTM has its own gate "
-            "for it, i.",
+            coupled="What is written is gated by 1 − f, as in a GRU. The LSTM has its own gate for "
+            "it, i.",
             product="Old and new are multiplied. They are added: f · cell + i · g.",
         ),
-        *_group(
-            "state",
-            UPDATE,
-            old_cell_read="The state is read from the *old* cell. First the new cell, then "
-            "h = o · tanh(new cell).",
+        *group("state", UPDATE)(
+            old_cell_read="The state is read from the *old* cell. First the new cell, then h = o · "
+            "tanh(new cell).",
             no_tanh_on_cell="The tanh around the cell is missing: h = o · tanh(cell).",
             sigmoid_on_cell="A sigmoid stands around the cell: h = o · tanh(cell).",
             no_output_gate="The output gate o is not used: h = o · tanh(cell).",
         ),
-        *_group(
-            "returned",
-            "the last line",
+        *group("returned", "the last line")(
             order_swapped="Both are there but swapped: return the state h first, then the cell.",
             only_state="Only the state comes back. The next step needs the cell, too.",
             old_cell_returned="The old cell comes back, so the memory never changes.",

@@ -17,25 +17,20 @@ def annotations(r: random.Random) -> tuple[str, Option, list[Option]]:
     )
     right = yes(f"{cells**2}", f"{side}/{stride} = {cells} cells a side, so L = {cells}².")
     wrong = [
-        no(
-            f"{cells}",
-            "That is one row of the grid. There are as many rows.",
-            "one-row",
-        ),
+        no(f"{cells}", one_row="That is one row of the grid. There are as many rows."),
         no(
             f"{width}",
-            "That is the width D of each vector, not how many there are.",
-            "width-for-number",
+            width_for_number="That is the width D of each vector, not how many there are.",
         ),
         no(
             f"{cells**2 * width}",
-            "That counts numbers. A cell's channels belong together, as one vector.",
-            "channels-flattened",
+            channels_flattened="That counts numbers. A cell's channels belong together, as one "
+            "vector.",
         ),
         no(
             f"{side**2}",
-            f"That would be one for each pixel. One cell stands for {stride} × {stride} of them.",
-            "one-per-pixel",
+            one_per_pixel="That would be one for each pixel. One cell stands for "
+            f"{stride} × {stride} of them.",
         ),
     ]
     return text, right, wrong
@@ -55,24 +50,17 @@ def gate_rows(r: random.Random) -> tuple[str, Option, list[Option]]:
     wrong = [
         no(
             f"{4 * n} × {m + n}",
-            "The context is missing: it enters as D further columns.",
-            "no-context",
+            no_context="The context is missing: it enters as D further columns.",
         ),
-        no(
-            f"{n} × {m + n + d}",
-            "That is one gate. There are four: i, f, o and g.",
-            "one-gate",
-        ),
+        no(f"{n} × {m + n + d}", one_gate="That is one gate. There are four: i, f, o and g."),
         no(
             f"{4 * d} × {m + n + d}",
-            "The gates are as wide as the state they act on, n.",
-            "width-of-context",
+            width_of_context="The gates are as wide as the state they act on, n.",
         ),
         no(
             f"{m + n + d} × {4 * n}",
-            "The sizes are right and their order is not: a matrix times a column has its outputs "
-            "as rows.",
-            "transposed",
+            transposed="The sizes are right and their order is not: a matrix times a column has "
+            "its outputs as rows.",
         ),
     ]
     return text, right, wrong

@@ -14,8 +14,7 @@ QUESTIONS = (
         options=(
             no(
                 "They have fewer parameters",
-                "That is a matter of cost. A decoder that looks has another reason.",
-                "cost",
+                cost="That is a matter of cost. A decoder that looks has another reason.",
             ),
             yes(
                 "They still know where: each vector belongs to a part of the picture",
@@ -23,13 +22,11 @@ QUESTIONS = (
             ),
             no(
                 "A fully connected layer is not differentiable",
-                "It is: gradients pass a matrix product without trouble.",
-                "not-differentiable",
+                not_differentiable="It is: gradients pass a matrix product without trouble.",
             ),
             no(
                 "A fully connected layer holds no meaning",
-                "Rather more than the layers below it. What it has lost is the place.",
-                "no-meaning",
+                no_meaning="Rather more than the layers below it. What it has lost is the place.",
             ),
         ),
     ),
@@ -41,20 +38,14 @@ QUESTIONS = (
         options=(
             no(
                 "3",
-                "That is what you get if the softmax runs over the last axis only: each row then "
-                "sums to 1.",
-                "last-axis-only",
+                last_axis_only="That is what you get if the softmax runs over the last axis only: "
+                "each row then sums to 1.",
             ),
-            no(
-                "9",
-                "Then nothing would compete. A softmax shares one unit out.",
-                "no-normalisation",
-            ),
+            no("9", no_normalisation="Then nothing would compete. A softmax shares one unit out."),
             no(
                 "It depends on the word",
-                "How the unit is shared depends on the word. The sum does not: the softmax is "
-                "taken anew at each step.",
-                "depends-on-step",
+                depends_on_step="How the unit is shared depends on the word. The sum does not: the "
+                "softmax is taken anew at each step.",
             ),
             yes("1", "The softmax runs over all cells of the grid, at each word."),
         ),
@@ -72,38 +63,32 @@ QUESTIONS = (
             ),
             no(
                 "Only the features z",
-                "That would mean running the CNN again for each word, on the same picture.",
-                "recomputes-features",
+                recomputes_features="That would mean running the CNN again for each word, on the "
+                "same picture.",
             ),
             no(
                 "Both",
-                "The slide writes z with an index t, but no step computes it anew.",
-                "features-with-time",
+                features_with_time="The slide writes z with an index t, but no step computes it "
+                "anew.",
             ),
-            no(
-                "Neither",
-                "That is the fixed context: the same c at each word.",
-                "fixed-context",
-            ),
+            no("Neither", fixed_context="That is the fixed context: the same c at each word."),
         ),
     ),
     Question(
         id="Q09-4",
         title="No recurrence",
         see="09, section 10",
-        text="A captioner of Transformers has “no recurrence at all”. What does it still need "
-        "when it describes a new picture?",
+        text="A captioner of Transformers has “no recurrence at all”. What does it still need when "
+        "it describes a new picture?",
         options=(
             no(
                 "Nothing: all words come out at once",
-                "In training they do, because all words are known. A new caption's next word "
-                "needs those before it.",
-                "training-for-test",
+                training_for_test="In training they do, because all words are known. A new "
+                "caption's next word needs those before it.",
             ),
             no(
                 "An LSTM, for the order of the words",
-                "The positions tell the order (notebook 05).",
-                "recurrence-for-order",
+                recurrence_for_order="The positions tell the order (notebook 05).",
             ),
             yes(
                 "A loop over the words, one step after the other",
@@ -111,8 +96,8 @@ QUESTIONS = (
             ),
             no(
                 "The right caption",
-                "That is teacher forcing, for training. Nobody has it for a new picture.",
-                "teacher-forcing",
+                teacher_forcing="That is teacher forcing, for training. Nobody has it for a new "
+                "picture.",
             ),
         ),
     ),
@@ -128,14 +113,12 @@ PREDICTIONS = (
         options=(
             no(
                 "It is about the same for all",
-                "Then one vector would hold four things as easily as one.",
-                "no-bottleneck",
+                no_bottleneck="Then one vector would hold four things as easily as one.",
             ),
             no(
                 "It falls a little, as longer captions have more words to go wrong",
-                "If each thing were named as well as a single one is, that would be all. But the "
-                "things have to share the vector.",
-                "only-length",
+                only_length="If each thing were named as well as a single one is, that would be "
+                "all. But the things have to share the vector.",
             ),
             yes(
                 "Good for one thing, poor for four",
@@ -143,8 +126,7 @@ PREDICTIONS = (
             ),
             no(
                 "It fails even for one thing",
-                "One thing, a colour and a shape, fits into the vector easily.",
-                "fails-always",
+                fails_always="One thing, a colour and a shape, fits into the vector easily.",
             ),
         ),
         reveal="One thing fits. Four things in their order do not, at this width and in this time.",
@@ -158,13 +140,12 @@ PREDICTIONS = (
         options=(
             no(
                 "None: without convolutions a network cannot see shapes",
-                "A linear layer and the encoder's feed-forward networks can tell shapes apart.",
-                "convolution-needed",
+                convolution_needed="A linear layer and the encoder's feed-forward networks can "
+                "tell shapes apart.",
             ),
             no(
                 "About half: captions do not say which patch is meant",
-                "No captioner was ever told. Attention finds out.",
-                "places-needed",
+                places_needed="No captioner was ever told. Attention finds out.",
             ),
             yes(
                 "Nearly all",
@@ -172,8 +153,8 @@ PREDICTIONS = (
             ),
             no(
                 "Nearly all of one thing, few of four, as with the fixed vector",
-                "The fixed vector failed because it was one vector. Here there are 16 to look at.",
-                "bottleneck-again",
+                bottleneck_again="The fixed vector failed because it was one vector. Here there "
+                "are 16 to look at.",
             ),
         ),
         reveal="From pixels to language with nothing but Transformers.",

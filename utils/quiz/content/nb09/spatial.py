@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.bugs import group
+from utils.quiz.exercise import Exercise
 
 SCORES = "where the scores are made"
 SOFTMAX = "where scores become weights"
@@ -72,12 +73,6 @@ def switched(bug, h: Tensor, z: Tensor):
     )
 
 
-def _group(group: str, look: str, **says: str) -> tuple[Bug, ...]:
-    return tuple(
-        Bug(n.replace("_", "-"), text, look, "09, section 5", group) for n, text in says.items()
-    )
-
-
 SPATIAL = Exercise(
     id="X09-1",
     title="Attention over a grid",
@@ -87,9 +82,7 @@ SPATIAL = Exercise(
     switched=switched,
     parts=("context", "weights"),
     bugs=(
-        *_group(
-            "scores",
-            SCORES,
+        *group("scores", SCORES)(
             score_averaged="The products are averaged over the channels. A dot product sums them.",
             score_scaled="The scores are divided by √D. That is a good habit with Transformers, "
             "but not what was asked for here: the plain dot product.",
@@ -99,18 +92,16 @@ SPATIAL = Exercise(
             negative="The sign of the scores is turned round: it looks where the picture fits "
             "least.",
         ),
-        *_group(
-            "softmax",
-            SOFTMAX,
+        *group("softmax", SOFTMAX)(
             last_axis_only="The softmax runs over the last axis only, so each *row* of the grid "
             "sums to 1 and the whole grid to H. There is one unit of attention for all H · W "
             "cells: flatten the grid, softmax, reshape back.",
-            rows_only="The softmax runs over the rows only, so each *column* of the grid sums to "
-            "1 and the whole grid to W. All H · W cells share one unit: flatten them first.",
+            rows_only="The softmax runs over the rows only, so each *column* of the grid sums to 1 "
+            "and the whole grid to W. All H · W cells share one unit: flatten them first.",
             over_batch="The softmax runs over the batch: the weights of different pictures sum to "
             "1.",
-            over_all="The softmax runs over the batch too: all pictures together share one unit "
-            "of attention. Keep the first axis: `flatten(1)`.",
+            over_all="The softmax runs over the batch too: all pictures together share one unit of "
+            "attention. Keep the first axis: `flatten(1)`.",
             row_then_column="Two softmaxes, over the columns and then over the rows, are not one "
             "softmax over the grid. Flatten the two axes into one.",
             sigmoid="A sigmoid decides about each cell alone; the weights do not sum to 1.",
@@ -120,15 +111,13 @@ SPATIAL = Exercise(
             "gradients flow.",
             log_softmax="`log_softmax` gives logarithms. Use `softmax`.",
             over_channels="The softmax runs over the *channels* of each cell, so the cells do not "
-            "compete at all. First one score per cell (sum over the channels), then a softmax "
-            "over the cells.",
-            channels_flattened="The channels are flattened together with rows and columns, so "
-            "that single numbers compete instead of cells. A cell's D channels stay together: "
-            "flatten H and W only.",
+            "compete at all. First one score per cell (sum over the channels), then a softmax over "
+            "the cells.",
+            channels_flattened="The channels are flattened together with rows and columns, so that "
+            "single numbers compete instead of cells. A cell's D channels stay together: flatten H "
+            "and W only.",
         ),
-        *_group(
-            "mix",
-            MIX,
+        *group("mix", MIX)(
             plain_mean="The plain mean of the features is taken: the same for every word, whatever "
             "the weights say. Multiply each cell by its weight and sum.",
             plain_sum="The features are summed without their weights.",
@@ -137,8 +126,8 @@ SPATIAL = Exercise(
             not_summed="Each cell is multiplied by its weight, but nothing is added up.",
             one_axis_summed="The sum runs over the rows only, and leaves a context for each "
             "column. Sum over both axes of the grid: `.sum(dim=(1, 2))`.",
-            columns_summed="The sum runs over the columns only, and leaves a context for each "
-            "row. Sum over both axes of the grid: `.sum(dim=(1, 2))`.",
+            columns_summed="The sum runs over the columns only, and leaves a context for each row. "
+            "Sum over both axes of the grid: `.sum(dim=(1, 2))`.",
             channels_summed="The sum runs over the channels. Sum over the cells and keep the "
             "channels.",
             scores_used="The context is mixed with the scores. Mix with the weights, which sum to "
@@ -147,9 +136,7 @@ SPATIAL = Exercise(
             "the query comes back.",
             all_summed="The sum runs over the channels too: one number is left of the context.",
         ),
-        *_group(
-            "returned",
-            "the last line",
+        *group("returned", "the last line")(
             order_swapped="Both are there but swapped: return the context first, then the weights.",
             only_context="Only the context comes back. Return `(context, weights)`.",
             only_weights="Only the weights come back. Return `(context, weights)`.",
@@ -165,8 +152,8 @@ SPATIAL = Exercise(
         "compete, then the vectors are mixed.",
         "`torch.einsum('bd,bijd->bij', h, z)` gives the scores. A softmax knows one axis, and here "
         "two compete: flatten them into one.",
-        "`scores.flatten(1).softmax(-1).reshape(scores.shape)`, then a weighted sum over both "
-        "axes of the grid: `(weights[..., None] * z).sum(dim=(1, 2))`.",
+        "`scores.flatten(1).softmax(-1).reshape(scores.shape)`, then a weighted sum over both axes "
+        "of the grid: `(weights[..., None] * z).sum(dim=(1, 2))`.",
     ),
     also_right=(
         """
