@@ -30,7 +30,7 @@ def rewritten():
         code("import math", "lecture"),
         code(BLANK, "X03-1"),
         code(OURS, "our-version", "X03-1", hidden=True),
-        new_markdown_cell("> **Slide check (Lin, *Add & Norm*; Lee and Kim, *Q* and *K*).** No."),
+        new_markdown_cell("> **Slide check (Lin, *Add & Norm*; Lecture 7, *Q* and *K*).** No."),
         code("half = math.sqrt(0.25)", "lecture", "E-01"),
         code('predict("P03-1")'),
         code('print(f"half of it: {half}")\nsaid("P03-1")', "lecture"),
