@@ -10,7 +10,7 @@ import torch
 from utils.quiz import proofs, registry
 from utils.quiz.exercise import Bug, Exercise
 from utils.quiz.questions import Generated, Option, Question, no, yes
-from utils.quiz.table import random_maker
+from utils.quiz.answers import random_maker
 
 ITEMS = registry.everything()
 README = Path(proofs.__file__).with_name("README.md")

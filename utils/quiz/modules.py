@@ -1,112 +1,214 @@
-"""Make a student's module and copy known weights into it, whatever its layers are called.
+"""Class exercises: a student's module gets the reference's weights, so that numbers compare.
 
-So a class can be compared with a reference number by number. Layers are found by name (`w_q`,
-`query`, `to_q`, `q_proj`, a fused `qkv`) and, where the name says nothing, by shape and order.
+`run` makes the student's module, fills it (`utils.quiz.fill`) and calls it. What keeps it from
+being made or called is told as a `Mistake`; `layout` says which layers differ if numbers do.
 """
 
 from __future__ import annotations
 
+import copy
+import inspect
 import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from utils.quiz.exercise import Mistake
+from utils.quiz.fill import fillings, units_of
+from utils.quiz.finding import Finding
+from utils.quiz.mistake import Mistake
 
-WORDS = {"query": "q", "queries": "q", "key": "k", "keys": "k", "value": "v", "values": "v"}
-FILLER = r"(?:w|m|to|fc|lin|linear|proj|projection|weight|weights|mat|matrix|layer|dense|self)"
-NO_SUPER_INIT = r"before Module.__init__|no attribute '_(buffers|parameters|modules)'"
+_ours: dict[tuple, tuple[tuple, nn.Module]] = {}
 
 
-def made(student, *sizes) -> nn.Module:
-    """``student(*sizes)`` in evaluation mode, or the mistake that keeps it from being a module."""
+def run(reference: type, student: Any, sizes: tuple, *inputs: Any) -> Any:
+    """What ``student(*sizes)``, filled with our weights, gives for the inputs."""
+    ours = our_module(reference, sizes)
+    if student is reference:
+        return ours(*inputs)
+    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
+    module = made(student, parts, ours)
+    for part, known in zip(parts, sizes, strict=True):
+        if isinstance(part, nn.Module):
+            part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to it
+    if _names(module) == _names(ours):
+        for theirs, known in zip(module.parameters(), ours.parameters(), strict=True):
+            theirs.copy_(known)
+        return _call(module, inputs)
+    given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
+    first, wanted = None, None
+    for filled in fillings(ours, module, given, sizes):
+        result = _call(module, inputs)
+        if filled == 1:
+            first, wanted = result, ours(*inputs)
+        if _same(result, wanted):
+            return result
+    return first
+
+
+def _names(module: nn.Module) -> list[tuple[str, torch.Size]]:
+    return [(name, p.shape) for name, p in module.named_parameters()]
+
+
+def our_module(reference: type, sizes: tuple) -> nn.Module:
+    """The reference with fixed weights far from their start, made once for each sizes."""
+    key = (reference, *(id(s) if isinstance(s, nn.Module) else s for s in sizes))
+    if key not in _ours:
+        parts = [copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes]
+        module = reference(*parts).eval().requires_grad_(False)
+        given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
+        norms = {id(p) for gain, shift in units_of(module, given).norms for p in (gain, shift)}
+        gains = {id(gain) for gain, _ in units_of(module, given).norms}
+        for name, p in module.named_parameters():
+            if id(p) in given:
+                continue
+            g = torch.Generator().manual_seed(zlib.crc32(f"{name} {tuple(p.shape)}".encode()))
+            random = torch.randn(p.shape, generator=g)
+            if id(p) in norms:
+                p.copy_(0.4 * random + (id(p) in gains))
+            elif p.dim() == 1:
+                p.zero_()  # so that a layer with a bias and one without are the same
+            else:
+                inside = 1 if p.dim() > 2 and p.shape[0] == 1 else p[0].numel()
+                p.copy_(1.2 * random / inside**0.5)
+        _ours[key] = (sizes, module)  # the sizes, so that their ids stay theirs
+    return _ours[key][1]
+
+
+def made(student: Any, sizes: tuple, ours: nn.Module) -> nn.Module:
+    """The student's module in evaluation mode, or the mistake that keeps it from being one."""
+    name = getattr(student, "__name__", type(student).__name__)
     if isinstance(student, nn.Module):
-        raise Mistake("instance-given")
+        raise Mistake("instance-given", "`check` needs the class itself, to make its own.")
+    if isinstance(student, type) and issubclass(student, nn.Module):
+        if student.forward is nn.Module.forward:
+            raise Mistake("no-forward", f"`{name}` has no method `forward`. Is it spelled so?")
     try:
         module = student(*sizes)
-    except AttributeError as error:
-        if re.search(
-            "before Module.__init__|no attribute '_(buffers|parameters|modules)", str(error)
-        ):
-            raise Mistake("no-super-init") from None
-        raise
+    except (AttributeError, TypeError) as error:
+        raise _not_made(error, name, len(sizes)) from error
+    except NameError as error:
+        raise _without_self(error, student) or error from None
     if not isinstance(module, nn.Module):
-        raise Mistake("not-a-module")
-    return module.eval()
+        text = f"`{name}` does not build on `nn.Module`, so nothing of it is learnt."
+        raise Mistake("not-a-module", text)
+    own = {n: v for n, v in vars(module).items() if not n.startswith("_")}
+    if list(ours.parameters()):
+        _must_learn(module, own)
+    return module.eval().requires_grad_(False)
 
 
-def holds_layers(value) -> bool:
-    """Is it a plain list or dict with layers in it, where no module would see them?"""
+def _not_made(error: Exception, name: str, count: int) -> Exception:
+    text = str(error)
+    if re.search("before Module.__init__|no attribute '_(buffers|parameters|modules)'", text):
+        says = "`super().__init__()` has to be called first: it prepares the module for its layers."
+        return Mistake("no-super-init", says)
+    if f"{name}.__init__()" in text:
+        says = f"`__init__` does not take what the task hands over, {count} values: {text}."
+        return Mistake("init-arguments", says)
+    return error
+
+
+def _must_learn(module: nn.Module, own: dict[str, Any]) -> None:
+    lists = [n for n, v in own.items() if _holds_layers(v)]
+    if lists:
+        says = f"The layers of `{lists[0]}` sit in a plain list or dict, where the module does not "
+        raise Mistake("plain-list", says + "see them. `nn.ModuleList` is a list that it does see.")
+    loose = [n for n, v in own.items() if isinstance(v, Tensor) and v.dim() > 1]
+    loose += [n for n, b in module.named_buffers() if b.dim() == 2]
+    if loose:
+        says = f"`{loose[0]}` is a plain tensor, so no optimiser will ever change it. A layer, or "
+        raise Mistake("plain-tensors", says + "`nn.Parameter`, would be learnt.")
+    if not list(module.parameters()):
+        says = "The module has nothing to learn: no layer is kept on `self` in `__init__`."
+        raise Mistake("no-parameters", says)
+
+
+def _holds_layers(value: Any) -> bool:
     items = value.values() if isinstance(value, dict) else value
     return isinstance(value, list | tuple | dict) and any(isinstance(v, nn.Module) for v in items)
 
 
-def role(name: str) -> str:
-    """Which of q, k, v a parameter's name means: "w_q.weight" is "q", "to_kv.weight" is "kv"."""
-    found = ""
-    for word in re.findall(r"[a-z]+", name.lower().removesuffix(".weight").removesuffix(".bias")):
-        if word in WORDS:
-            found += WORDS[word]
-            continue
-        for long, short in WORDS.items():
-            if long in word:
-                found += short
-                word = ""
-                break
-        match = re.fullmatch(rf"{FILLER}*?([qkv]+)s?{FILLER}*", word)
-        if match:
-            found += match[1]
-    return "".join(dict.fromkeys(found))
+def _call(module: nn.Module, inputs: tuple) -> Any:
+    """The module's result; common slips of ``forward`` are told as what they are."""
+    try:
+        return module(*inputs)
+    except NameError as error:
+        raise _without_self(error, module) or error from error
+    except (TypeError, AttributeError) as error:
+        text, name = str(error), type(module).__name__
+        if f"{name}.forward()" in text:
+            says = f"`forward` does not take what the task hands over: {text}."
+            raise Mistake("forward-arguments", says) from error
+        if "'tuple'" in text or "not tuple" in text:
+            says = (
+                "A layer hands out two things together, `(output, weights)`, and both are used as "
+            )
+            raise Mistake("tuple-kept", says + "one. Take them apart first.") from error
+        if re.search(r"'(Linear|Sequential|ModuleList|Conv2d|LayerNorm)'", text):
+            says = f"A layer is used as if it were a tensor; a layer is *called*: {text}."
+            raise Mistake("layers-not-called", says) from error
+        raise
 
 
-def fill(module: nn.Module, matrices: dict[str, Tensor]) -> dict[str, nn.Parameter]:
-    """Write the matrices (each (d_out, d_in), as nn.Linear keeps them) into ``module``.
-
-    Returns the parameters filled, by role. Raises LookupError if a matrix fits nowhere.
-    Biases are set to 0.
-    """
-    filled: dict[str, nn.Parameter] = {}
-    unclear: list[tuple[str, nn.Parameter]] = []
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            if parameter.dim() < 2:
-                parameter.zero_()
-                continue
-            letters = role(name)
-            if not letters or any(letter not in matrices for letter in letters):
-                unclear.append((name, parameter))
-                continue
-            joined = torch.cat([matrices[letter] for letter in letters])
-            if joined.shape[0] != max(parameter.shape) or len(letters) == 1:
-                if not _put(name, parameter, matrices[letters[0]]) and not _put(
-                    name, parameter, joined
-                ):
-                    raise LookupError(_misfit(name, parameter, joined))
-            elif not _put(name, parameter, joined):
-                raise LookupError(_misfit(name, parameter, joined))
-            filled[letters] = parameter
-        for name, parameter in unclear:  # names that say nothing: the first free role that fits
-            for letter, matrix in matrices.items():
-                if not any(letter in done for done in filled) and _put(name, parameter, matrix):
-                    filled[letter] = parameter
-                    break
-    return filled
+def _without_self(error: NameError, student: Any) -> Mistake | None:
+    """A name that exists as an attribute, or came as an argument of ``__init__``."""
+    owner = student if isinstance(student, type) else type(student)
+    init = getattr(owner, "__init__", None)
+    arguments = inspect.signature(init).parameters if inspect.isfunction(init) else ()
+    if error.name not in arguments and not hasattr(student, str(error.name)):
+        return None
+    says = f"`{error.name}` is not known in this method. What `__init__` is told has to be kept on "
+    return Mistake("self-missing", says + f"`self` to be used elsewhere: `self.{error.name}`.")
 
 
-def _put(name: str, parameter: nn.Parameter, matrix: Tensor) -> bool:
-    """Copy if the shape fits. A bare Parameter is used as `x @ w`, a Linear as `x @ weight.T`."""
-    linear = name.endswith(".weight")
-    if not linear and parameter.shape == matrix.T.shape:
-        parameter.copy_(matrix.T)
-    elif parameter.shape == matrix.shape:
-        parameter.copy_(matrix)
-    else:
+def _same(result: Any, wanted: Any) -> bool:
+    if isinstance(wanted, tuple):
+        several = isinstance(result, tuple | list) and len(result) == len(wanted)
+        return several and all(map(_same, result, wanted))
+    if not isinstance(result, Tensor) or result.shape != wanted.shape:
         return False
-    return True
+    return float((result - wanted).abs().max()) < 1e-4
 
 
-def _misfit(name: str, parameter: nn.Parameter, matrix: Tensor) -> str:
-    return (
-        f"`{name}` has shape {tuple(parameter.shape)}; from {matrix.shape[1]} to {matrix.shape[0]} "
-        f"features it should have {tuple(matrix.shape)}."
-    )
+def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
+    """What differs in the layers, asked once the numbers are wrong."""
+    ours = our_module(reference, sizes)
+    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
+    given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
+    mine = units_of(ours, set() if not given else _given_of(ours, sizes))
+    found = units_of(made(student, parts, ours), given)
+    for what, a, b in (
+        ("layer norm", mine.norms, found.norms),
+        ("attention", mine.attentions, found.attentions),
+    ):
+        if len(a) != len(b):
+            says = (
+                f"The module has {len(b)} {what}{'s' * (len(b) != 1)}, the task asks for {len(a)}."
+            )
+            yield Finding(f"number-of-{what.split()[-1]}s", says, 7.4)
+    wanted = [tuple(m.shape) for m in mine.matrices]
+    sizes_of_all = sum(m.weight.numel() for m in mine.matrices)
+    total = sum(m.weight.numel() for m in found.matrices)
+    if total == sizes_of_all:
+        return
+    odd = [m for m in found.matrices if m.shape not in wanted and m.shape[::-1] not in wanted]
+    if odd:
+        shape, name = tuple(odd[0].weight.shape), odd[0].name.lstrip(".")
+        says = f"`{name}` has a weight of shape {shape}, which no layer of the task has."
+        yield Finding("wrong-sizes", says, 7.6)
+    elif total > sizes_of_all:
+        says = f"There are {len(found.matrices)} weight matrices, more than the task needs."
+        yield Finding("extra-layer", says, 7.2)
+    else:
+        says = f"There are {len(found.matrices)} weight matrices, fewer than the task needs."
+        yield Finding("missing-layer", says, 7.2)
+
+
+def _given_of(ours: nn.Module, sizes: tuple) -> set[int]:
+    """The parameters of parts that were handed in, inside of our own module."""
+    kinds = tuple(type(s) for s in sizes if isinstance(s, nn.Module))
+    parts = (m for m in ours.children() if isinstance(m, kinds))
+    return {id(p) for part in parts for p in part.parameters()}
