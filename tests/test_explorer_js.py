@@ -30,7 +30,7 @@ def run(tool, *arguments):
     if not path.exists():
         pytest.skip(
             "COURSE_JS_TOOLS names no folder with typescript and eslint: .ci/run fetches them with "
-            "npm; by hand: npm install --prefix FOLDER typescript@5.9.3 eslint@9.39.1 axe-core@4.11.0"
+            "npm; by hand: npm install --prefix FOLDER typescript@5.9.3 eslint@9.39.1"
         )
     done = subprocess.run([path, *arguments], cwd=JS, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr

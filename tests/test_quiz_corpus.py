@@ -7,7 +7,7 @@ import pytest
 from utils.layers.attention import MultiHeadAttention
 from utils.quiz import registry
 from utils.quiz.diagnose import diagnose
-from utils.quiz.sources import run_source
+from utils.quiz.naming.sources import run_source
 from utils.quiz.verdict import Verdict
 
 FOLDER = Path(__file__).parent / "quiz_corpus"

@@ -3,11 +3,10 @@
 import math
 import time
 
-import numpy as np
 import pytest
 import torch
 
-from utils.quiz import counterexample, influence, transforms
+from utils.quiz.naming import counterexample, influence, transforms
 from utils.quiz.outcome import failed, normalise
 
 BOTH = ("output", "weights")
@@ -96,7 +95,8 @@ WRONG = [  # exercise, mistake, kind, a word of the message, does it name the mi
     (ATTENTION, of_weights(lambda w: w.softmax(-1)), "extra-softmax", "columns", True),
     (ATTENTION, of_weights(lambda w: w.flip(-1)), "flipped", "last column", True),
     (ATTENTION, of_weights(lambda w: w.log().clamp(-50) + 3), "no-softmax", "scores", True),
-    (ATTENTION, lambda *a: attention(*a)[::-1], "exchanged", "in order", True),
+    (ATTENTION, of_weights(lambda w: w / w.sum(-2, keepdim=True)), "wrong-axis", "rows", False),
+    (ATTENTION, lambda *a: attention(*a)[::-1], "exchanged", "order", True),
     (ATTENTION, lambda *a: attention(*a)[0], "one-part", "Only the output", True),
     (ATTENTION, lambda *a: (*attention(*a), 1), "too-many-results", "More", True),
     (ATTENTION, lambda *a: dict(zip("ow", attention(*a))), "packed", "packed", True),
@@ -104,7 +104,6 @@ WRONG = [  # exercise, mistake, kind, a word of the message, does it name the mi
     (ATTENTION, lambda *a: (attention(*a)[0], attention(*a)[1].mT), "transposed", "axes", True),
     (HEADS, lambda x, h: x.view(len(x), h, x.shape[1], -1), "reshaped", "another shape", True),
     (HEADS, lambda x, h: split_heads(x, h).mT, "transposed", "axes -2 and -1", True),
-    (HEADS, lambda x, h: split_heads(x, h).transpose(1, 2), "transposed", "-3 and -2", True),
     (HEADS, lambda x, h: split_heads(x, h)[:, 0], "only-one", "first head", True),
     (HEADS, lambda x, h: split_heads(x, h).mean(1), "averaged", "heads", True),
     (HEADS, lambda x, h: split_heads(x, h)[:, :, :-1], "cut-off", "missing at the end", True),
@@ -120,11 +119,11 @@ WRONG = [  # exercise, mistake, kind, a word of the message, does it name the mi
     (CAUSAL, lambda n: causal(n).tril(-1), "wrong-place", "on the diagonal", True),
     (CAUSAL, lambda n: causal(n).float(), "dtype", "float32, not bool", True),
     (CAUSAL, lambda n: causal(n)[None], "size-one-axis", "size 1", True),
-    (CAUSAL, lambda n: torch.ones(n, n).bool(), "constant", "True", False),
+    (CAUSAL, lambda n: torch.ones(n, n).bool(), "constant", "True", True),
     (POSITIONS, cosines_zero, "wrong-place", "every second column", True),
     (POSITIONS, lambda n, d: positions(n + 1, d)[1:], "shifted", "too early", False),
     (POSITIONS, lambda n, d: positions(n, d).cumsum(0), "extra-cumulative-sum", "rows", True),
-    (FREE, lambda x: -x, "scaled", "wrong sign", True),
+    (FREE, lambda x: -x, "negated", "wrong sign", True),
     (FREE, lambda x: x.roll(1, 1), "rolled", "row", True),
     (FREE, lambda x: x.sort(-1).values, "sorted", "sorted", True),
     (FREE, lambda x: x.sqrt().nan_to_num(nan=torch.nan), "nan", "NaN", False),
@@ -142,8 +141,8 @@ def test_what_was_done_to_the_right_answer_is_said(exercise, wrong, kind, word, 
 
 @pytest.mark.parametrize("exercise", [ATTENTION, HEADS, NORM, CAUSAL, POSITIONS])
 def test_of_a_right_answer_nothing_is_said(exercise):
-    right, parts, probes = exercise
-    args, run = probes[-1], runner(right)
+    right, parts, (*_, args) = exercise
+    run = runner(right)
     assert transforms.explain(*asked(exercise, right)) == []
     assert transforms.symptoms(*asked(exercise, right)) == []
     assert influence.explain(run, run, args, NAMES[right], parts, 1e-4) == []
@@ -174,11 +173,12 @@ def test_a_symptom_is_said_in_plain_words(exercise, wrong, words):
 
 
 def runner(function):
-    def run(*args):
-        made = outcome(function, args)
-        return None if made.raised else made.arrays
+    return lambda *args: outcome(function, args).arrays or None
 
-    return run
+
+def masked_too_late(q, k, v, mask):
+    weights = attention(q, k, v)[1] * mask
+    return weights @ v, weights
 
 
 def over_the_batch(q, k, v, mask=None):
@@ -198,7 +198,7 @@ INFLUENCE = [
     (attention, lambda q, k, v, m: attention(q, k, v), MASKED, "ignored-argument", "`mask`"),
     (attention, over_the_batch, BATCH, "batch-leak", "second example"),
     (causal_attention, attention, TOKENS, "future-leak", "later token"),
-    (attention, lambda q, k, v, m: attention(q, k, v, m | ~m), MASKED, "mask-leak", "hidden"),
+    (attention, masked_too_late, MASKED, "mask-leak", "hidden"),
     (lambda x: layer_norm(x, 1, 0), lambda x: (x - x.mean(-2, keepdim=True)), BATCH[:1],
      "row-leak", "rows influence"),
 ]  # fmt: skip
@@ -219,11 +219,11 @@ def test_the_smallest_counterexample_is_small_and_round():
     text = counterexample.smallest(
         runner(lambda x: x.flip(-1)), runner(lambda x: x * 1.0), (randn(4, 7),), ["x"], 1e-4
     )
-    assert "`x` = [[1, 0]], [[0, 1]] came, expected is [[1, 0]]" in text
+    assert "`x` = [[1, 0]]. Came: [[0, 1]]. Expected: [[1, 0]]." in text
     text = counterexample.smallest(
         runner(without_scale), runner(attention), MASKED, NAMES[attention], 1e-4
     )
-    assert "`q`" in text and "came" in text and len(text) < 300
+    assert "`q`" in text and "Came" in text and len(text) < 300
 
 
 def test_a_large_counterexample_shows_one_place_and_never_raises():
@@ -231,7 +231,7 @@ def test_a_large_counterexample_shows_one_place_and_never_raises():
     text = counterexample.smallest(
         runner(lambda x: right(x) + 1), runner(right), (torch.zeros(27),), ["x"], 1e-4
     )
-    assert "at [0, 0, 0]: came 1.00, expected 0.00" in text and "shape (27,)" in text
+    assert "At [0, 0, 0]: came 1, expected 0" in text and "shape (27,)" in text
     broken = lambda *a: 1 / 0  # noqa: E731
     assert counterexample.smallest(broken, broken, (1, "a", None), ["x"], 1e-4) == ""
 
@@ -247,9 +247,7 @@ def test_odd_results_are_no_trouble(value):
 
 
 def test_it_is_quick():
-    everything = asked(ATTENTION, of_weights(lambda w: w + np.pi * w**2))
-    transforms.explain(*everything)
+    everything = asked(ATTENTION, of_weights(lambda w: w + 3 * w**2))
     start = time.perf_counter()
-    for _ in range(5):
-        transforms.explain(*everything)
-    assert (time.perf_counter() - start) / 5 < 0.05  # about 0.01; a busy machine is slower
+    transforms.explain(*everything)
+    assert time.perf_counter() - start < 0.1  # under 0.01; a busy machine is slower

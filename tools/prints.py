@@ -6,7 +6,8 @@ import sys
 
 from tqdm import tqdm
 
-from utils.quiz import answers, registry
+from utils.quiz import registry
+from utils.quiz.naming import answers
 
 
 def main(chosen: list[str]) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
-from utils.quiz import counterexample, errors, habits, transforms
-from utils.quiz.answers import error_text
 from utils.quiz.blank import is_blank
-from utils.quiz.engine import Case, explain, right_runner, runner
 from utils.quiz.exercise import Exercise, Mistake
-from utils.quiz.finding import NAMES, Finding
 from utils.quiz.guard import Ran, guarded
+from utils.quiz.naming import counterexample, errors, habits, modules, transforms
+from utils.quiz.naming.answers import error_text
+from utils.quiz.naming.engine import Case, explain, right_runner, runner
+from utils.quiz.naming.finding import NAMES, Finding
+from utils.quiz.naming.sources import source_of
 from utils.quiz.outcome import Outcome, same
 from utils.quiz.session import GENERAL, Session
-from utils.quiz.sources import source_of
 from utils.quiz.surroundings import clean_torch, torch_is_sound
 from utils.quiz.verdict import Status, Verdict
 
@@ -224,6 +224,11 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
             return _mistake(session, ran.error, verdict)
         if isinstance(ran.value, str):
             remarks.append(ran.value)
+    if exercise.is_module and modules.drops_out(session.student, answers.probes[0][0]):
+        remarks.append(
+            "There is a dropout, which the task does not ask for: in training mode two calls with "
+            "the same input give different results."
+        )
     source = source_of(session.student)
     if source is not None and not remarks:
         remarks += habits.remarks(session.student, source.own)
@@ -233,7 +238,9 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
 def _cuts_gradient(student: Any) -> bool:
     """By `detach`, `.data` or `no_grad`, inside or as a decorator around it."""
     cut = {"detach", "data", "no_grad", "detach_", "inference_mode", "set_grad_enabled"}
-    return bool(cut & errors.names_in(student)) or hasattr(student, "__wrapped__")
+    parts = [student, *vars(student).values()] if isinstance(student, type) else [student]
+    decorated = any(hasattr(part, "__wrapped__") for part in parts)
+    return decorated or bool(cut & errors.names_in(student))
 
 
 def _argument(session: Session, place: int) -> str:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.quiz import modules
 from utils.quiz.mistake import Mistake
+from utils.quiz.naming import modules
 
 __all__ = ["Bug", "Exercise", "Mistake", "bug"]
 Change = tuple[str, str]

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from utils.quiz.answers import answers_of
 from utils.quiz.diagnose import diagnose
 from utils.quiz.exercise import Exercise
+from utils.quiz.naming.answers import answers_of
+from utils.quiz.naming.sources import run_source
 from utils.quiz.outcome import Outcome, close
 from utils.quiz.questions import Generated, Question
-from utils.quiz.sources import run_source
 
 SEEDS = 200  # for which a generated question has to work
 

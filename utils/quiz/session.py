@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from utils.quiz.answers import Answers, answers_of, copy_args, error_text
 from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
+from utils.quiz.naming.answers import Answers, answers_of, copy_args, error_text
 from utils.quiz.outcome import Outcome, failed, normalise, same_numbers
 from utils.quiz.surroundings import clean_torch
 

@@ -125,5 +125,6 @@ class Note:
     def _repr_html_(self) -> str:
         body = as_html(self.text) if self.text else ""
         if self.code:
-            body += f'<pre tabindex="0" style="margin:.4em 0;overflow:auto">{html.escape(self.code)}</pre>'
+            code = html.escape(self.code)
+            body += f'<pre tabindex="0" style="margin:.4em 0;overflow:auto">{code}</pre>'
         return box(self.look, f"<b>{html.escape(self.heading)}</b>", body)

@@ -18,11 +18,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return weights @ v, weights
 
 
-PRODUCT, SCALE, SOFTMAX = (
-    "q @ k.transpose(-2, -1)",
-    "math.sqrt(q.shape[-1])",
-    "scores.softmax(dim=-1)",
-)
+PRODUCT, SCALE = "q @ k.transpose(-2, -1)", "math.sqrt(q.shape[-1])"
+SOFTMAX = "scores.softmax(dim=-1)"
+HIDDEN = "torch.ones_like(scores).triu(1) > 0"
 EXERCISE = Exercise(
     id="X03-1",
     title="Scaled dot-product attention",
@@ -65,24 +63,10 @@ EXERCISE = Exercise(
             see="03, section 4",
         ),
         bug(
-            "scale-d",
-            "The scores are divided by d instead of √d, so they are too small and the weights too "
-            "even. (Dividing both q and k by √d does the same.)",
-            (SCALE, "q.shape[-1]"),
-            see="03, section 4",
-        ),
-        bug(
             "scale-half",
             "The scores are divided by d/2: `d ** 1/2` means (d ** 1)/2, since the power comes "
             "first.",
             (SCALE, "(q.shape[-1] / 2)"),
-            see="03, section 4",
-        ),
-        bug(
-            "scale-d-v",
-            "The root is taken of the width of v. What is summed up in q · k is the width of q and "
-            "k.",
-            (SCALE, "math.sqrt(v.shape[-1])"),
             see="03, section 4",
         ),
         bug(
@@ -94,31 +78,10 @@ EXERCISE = Exercise(
             see="03, section 4",
         ),
         bug(
-            "softmax-over-queries",
-            "The softmax runs over the queries: the columns sum to 1, the rows do not. Each query "
-            "shares out its own weights over the keys.",
-            ("softmax(dim=-1)", "softmax(dim=-2)"),
-            see="03, section 3",
-        ),
-        bug(
-            "softmax-over-batch",
-            "The softmax runs over the batch axis, so sequences compete with each other. (Without "
-            "`dim=` torch may pick that axis.)",
-            ("softmax(dim=-1)", "softmax(dim=0)"),
-            see="03, section 3",
-        ),
-        bug(
             "causal-mask",
             "Keys after the query's own position are hidden (a causal mask). Nobody asked for a "
             "mask here: each query may look at every key.",
-            (SOFTMAX, "scores.masked_fill(torch.ones_like(scores).triu(1) > 0, -torch.inf)"
-             ".softmax(dim=-1)"),
-        ),
-        bug(
-            "scores-times-values",
-            "The output is made with the scores instead of the weights. A mixture needs weights "
-            "that sum to 1.",
-            ("return weights @ v", "return scores @ v"),
+            ("scores.softmax", f"scores.masked_fill({HIDDEN}, -torch.inf).softmax"),
         ),
     ),
     steps={
@@ -143,17 +106,13 @@ EXERCISE = Exercise(
         (r(5, 8), r(3, 8), r(3, 6)),
     ],
     wider=lambda r: {
-        "It works for (B, M, d) only. Axes counted from the end (`-1`, `-2`) work for a single "
-        "sequence as well.": (r(5, 8), r(3, 8), r(3, 6)),
-        "It works for (B, M, d) only. Axes counted from the end (`-1`, `-2`) also take the heads "
-        "that come in notebook 04.": (r(2, 4, 5, 8), r(2, 4, 3, 8), r(2, 4, 3, 6)),
+        "It works for (B, M, d) only. Axes counted from the end (`-1`, `-2`) also take one "
+        "sequence, and the heads of notebook 04.": (r(2, 4, 5, 8), r(2, 4, 3, 8), r(2, 4, 3, 6)),
         "It fails if an input is a transposed view; `reshape` instead of `view` helps.": (
-            r(2, 8, 5).transpose(1, 2), r(2, 8, 3).transpose(1, 2), r(3, 2, 6).transpose(0, 1)
+            *(r(2, 8, 5).mT, r(2, 8, 3).mT, r(3, 2, 6).transpose(0, 1)),
         ),
         "For large scores exp overflows and the weights become NaN. Take each row's maximum off "
-        "first, or use `torch.softmax`, which does.": (
-            torch.eye(4)[None] * 20, torch.eye(4)[None, :3] * 20, r(1, 3, 5)
-        ),
+        "first.": (20 * torch.eye(4)[None], 20 * torch.eye(3, 4)[None], r(1, 3, 5)),
     },
     hints=(
         "Three lines: scores, weights, output. What is compared with what, and in which shape? "
@@ -162,8 +121,6 @@ EXERCISE = Exercise(
         "of k swapped. Then divide by the root of the width, the last axis of q.",
         "The softmax makes every *row* sum to 1, so it runs over the last axis. The output is the "
         "weights times v.",
-        "`scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])`, then `softmax(dim=-1)`, then "
-        "`weights @ v`; return output and weights, in this order.",
     ),
     also_right=(
         """
@@ -187,4 +144,4 @@ def attention(q, k, v):
 """,
     ),
     blank="def attention(q, k, v):\n    scores = ...\n    weights = ...\n    return ..., weights\n",
-)  # fmt: skip
+)

@@ -53,15 +53,21 @@ EXERCISE = Exercise(
             "one-maximum",
             "One maximum is taken off all rows. A row far below it then is 0 / 0. Each row has its "
             "own.",
-            (SOFTMAX, "(scaled - scaled.max()).exp() / "
-             "(scaled - scaled.max()).exp().sum(-1, keepdim=True)"),
+            (
+                SOFTMAX,
+                "(scaled - scaled.max()).exp() / "
+                "(scaled - scaled.max()).exp().sum(-1, keepdim=True)",
+            ),
         ),
         bug(
             "tempered-maximum",
             "The maximum is taken off before it is divided by the temperature, so exp can still "
             "overflow.",
-            (SOFTMAX, "(scaled - z.amax(-1, keepdim=True)).exp() / "
-             "(scaled - z.amax(-1, keepdim=True)).exp().sum(-1, keepdim=True)"),
+            (
+                SOFTMAX,
+                "(scaled - z.amax(-1, keepdim=True)).exp() / "
+                "(scaled - z.amax(-1, keepdim=True)).exp().sum(-1, keepdim=True)",
+            ),
         ),
         bug(
             "divided-by-unscaled-sum",
@@ -76,11 +82,6 @@ EXERCISE = Exercise(
             (SOFTMAX, "torch.softmax(scaled / scaled.amax(-1, keepdim=True), dim=-1)"),
         ),
         bug(
-            "argmax",
-            "All weight goes to the largest score. That is the limit of temperature 0 only.",
-            (SOFTMAX, "(scaled == scaled.amax(-1, keepdim=True)).float()"),
-        ),
-        bug(
             "divided-after",
             "The weights are divided by the temperature after the softmax, so they no longer sum "
             "to 1. It is the scores that are hot or cold.",
@@ -92,14 +93,11 @@ EXERCISE = Exercise(
             "On paper this is right: weights to the power 1/temperature, made to sum to 1. But for "
             "a small temperature the powers become 0, and 0 / 0 is NaN.",
             (SCALED, "z"),
-            (SOFTMAX, "(p := torch.softmax(scaled, dim=-1) ** (1 / temperature)) / "
-             "p.sum(-1, keepdim=True)"),
-        ),
-        bug(
-            "one-plus",
-            "The scores are divided by 1 + temperature, so at temperature 1 it is no longer the "
-            "plain softmax.",
-            (SCALED, "z / (1 + temperature)"),
+            (
+                SOFTMAX,
+                "(p := torch.softmax(scaled, dim=-1) ** (1 / temperature)) / "
+                "p.sum(-1, keepdim=True)",
+            ),
         ),
     ),
     steps={
@@ -145,4 +143,4 @@ def softmax_temperature(z, temperature):
 """,
     ),
     blank="def softmax_temperature(z, temperature):\n    ...\n",
-)  # fmt: skip
+)

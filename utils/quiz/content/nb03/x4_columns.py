@@ -98,11 +98,6 @@ EXERCISE = Exercise(
             "transpose turns the order round.",
             ("return weights @ v", "return weights.T @ v"),
         ),
-        bug(
-            "pair-returned",
-            "Output and weights come back. Only the output is asked for here.",
-            ("return weights @ v", "return weights @ v, weights"),
-        ),
     ),
     steps={
         "x_columns.T": "In the lecture's convention a token is a column; with rows it is a row, so "

@@ -90,6 +90,7 @@ EXERCISE = Exercise(
     see="05, section 7",
     name="PositionalEncoding",
     reference=PositionalEncoding,
+    gradient=True,
     library=SinusoidalEncoding,
     finish=finish,
     bugs=BUGS,

@@ -100,7 +100,7 @@ EXERCISE = Exercise(
         ),
     ),
     steps={
-        "x.mean(dim=-1, keepdim=True)": "Every token is on its own: its mean is over its D features.",
+        "x.mean(dim=-1, keepdim=True)": "Every token is on its own: the mean is of its features.",
         "x - mean": "After the norm the features of a token have mean 0.",
         "centred.square().mean(dim=-1, keepdim=True)": "The variance is the mean of the squares of "
         "what is left when the mean is gone, one number for each token.",
@@ -143,5 +143,7 @@ def layer_norm(x, g, b, eps=1e-5):
     return g * (x - mean) / (std ** 2 + eps) ** 0.5 + b
 """,
     ),
-    blank="def layer_norm(x, g, b, eps=1e-5):\n    ...",
+    blank="def layer_norm(x, g, b, eps=1e-5):\n"
+    '    """x (..., D), g and b (D): every token with mean 0 and σ 1, times g, plus b"""\n'
+    "    ...\n",
 )

@@ -29,10 +29,8 @@ class EncoderBlock(nn.Module):
 
 
 def _probe(r, pre_norm: bool, batch: int, n: int, d: int, h: int, wide: int, masked: bool = True):
-    inputs = (1.5 * r(batch, n, d) + 0.3,)
-    if masked:
-        inputs += (causal_mask(n) & padding_mask([n] + [n - 2] * (batch - 1), n),)
-    return (d, h, wide, pre_norm), *inputs
+    mask = causal_mask(n) & padding_mask([n] + [n - 2] * (batch - 1), n)
+    return (d, h, wide, pre_norm), 1.5 * r(batch, n, d) + 0.3, *([mask] if masked else [])
 
 
 GIVEN = """
@@ -43,10 +41,7 @@ GIVEN = """
         self.ffn = FFN(d_model, d_ff)
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 """
-IMPORTS = (
-    "from utils.layers.attention import MultiHeadAttention\n"
-    "from utils.quiz.content.nb07.x2_ffn import FFN\n"
-)
+IMPORTS = "from utils.quiz.content.nb07.x3_encoder_block import FFN, MultiHeadAttention\n"
 EXERCISE = Exercise(
     id="X07-3",
     title="The encoder block",
@@ -72,14 +67,10 @@ EXERCISE = Exercise(
         ),
         bug(
             "residual-from-normed",
-            "In pre-norm the *normalised* x is added back, as if it read `x = norm(x); x = x + "
-            "f(x)`. The residual carries x itself, untouched: otherwise nothing of the input "
-            "comes through unchanged.",
+            "In pre-norm the *normalised* x is added back. The residual carries x itself: "
+            "otherwise nothing of the input comes through unchanged.",
             ("self.attention(self.norm1(x), mask", "self.attention(x := self.norm1(x), mask"),
-            (
-                "return x + self.ffn(self.norm2(x))",
-                "return self.norm2(x) + self.ffn(self.norm2(x))",
-            ),
+            ("x + self.ffn(self.norm2(x))", "self.norm2(x) + self.ffn(self.norm2(x))"),
         ),
         bug(
             "norm-before-add",
@@ -89,8 +80,7 @@ EXERCISE = Exercise(
         ),
         bug(
             "no-residuals",
-            "Nothing is added back: both residuals are missing. With many layers the gradient "
-            "then dies on its way down (section 2).",
+            "Nothing is added back: with many layers the gradient dies on its way (section 2).",
             ("x + mixed", "mixed"),
             ("x + self.ffn", "self.ffn"),
         ),
@@ -105,15 +95,13 @@ EXERCISE = Exercise(
         ),
     ),
     steps={
-        "self.attention(self.norm1(x), mask=mask)": "In pre-norm the attention reads the normalised "
-        "x, under the mask that was handed in.",
+        "self.attention(self.norm1(x), mask=mask)": "In pre-norm the attention reads the "
+        "normalised x, under the mask that was handed in.",
         "x = x + mixed": "The residual adds what the attention found to x itself.",
-        "x + self.ffn(self.norm2(x))": "The network reads the normalised x, and x itself goes past "
-        "it unchanged.",
-        "self.attention(x, mask=mask)": "In post-norm the attention reads x as it comes.",
+        "x + self.ffn(self.norm2(x))": "The network reads the normalised x; x itself goes past it.",
         "self.norm1(x + mixed)": "In post-norm the norm takes the sum of x and what was found.",
         "self.norm2(x + self.ffn(x))": "In post-norm the block ends with the norm of a sum.",
-    },  # fmt: skip
+    },
     probes=lambda r: [
         _probe(r, True, 2, 5, 8, 2, 14),
         _probe(r, False, 3, 4, 6, 3, 10),
@@ -151,13 +139,10 @@ class EncoderBlock(nn.Module):{GIVEN}
         f"""{IMPORTS}
 class EncoderBlock(nn.Module):{GIVEN}
     def forward(self, x, mask=None):
-        n1, n2 = self.norm1, self.norm2
-        a = lambda t: self.attention(t, mask=mask)[0]
-        if not self.pre_norm:
-            h = n1(a(x) + x)
-            return n2(self.ffn(h) + h)
-        h = a(n1(x)) + x
-        return self.ffn(n2(h)) + h
+        look = lambda t: self.attention(t, mask=mask)[0]
+        for norm, f in ((self.norm1, look), (self.norm2, self.ffn)):
+            x = f(norm(x)) + x if self.pre_norm else norm(f(x) + x)
+        return x
 """,
     ),
     blank=f"class EncoderBlock(nn.Module):{GIVEN}\n    def forward(self, x, mask=None):\n"

@@ -30,9 +30,8 @@ class DecoderBlock(nn.Module):
 
 
 def _probe(r, batch: int, m: int, n: int, d: int, h: int, wide: int) -> tuple:
-    x, memory = 1.5 * r(batch, m, d) + 0.3, r(batch, n, d) - 0.2
-    lengths = [n] + [n - 2] * (batch - 1)
-    return (d, h, wide), x, memory, causal_mask(m), padding_mask(lengths, n)
+    masks = causal_mask(m), padding_mask([n] + [n - 2] * (batch - 1), n)
+    return (d, h, wide), 1.5 * r(batch, m, d) + 0.3, r(batch, n, d) - 0.2, *masks
 
 
 GIVEN = """
@@ -44,10 +43,7 @@ GIVEN = """
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.norm3 = nn.LayerNorm(d_model)
 """
-IMPORTS = (
-    "from utils.layers.attention import MultiHeadAttention\n"
-    "from utils.quiz.content.nb07.x2_ffn import FFN\n"
-)
+IMPORTS = "from utils.quiz.content.nb07.x4_decoder_block import FFN, MultiHeadAttention\n"
 CROSS = "self.cross_attention(self.norm2(x), memory, memory_mask)"
 EXERCISE = Exercise(
     id="X07-4",
@@ -66,8 +62,7 @@ EXERCISE = Exercise(
         ),
         bug(
             "memory-unused",
-            "The second attention looks at x again. The memory is not used, so the decoder never "
-            "sees the source sentence.",
+            "The second attention looks at x again: the decoder never sees the source sentence.",
             (CROSS, "self.cross_attention(self.norm2(x))"),
         ),
         bug(
@@ -77,8 +72,7 @@ EXERCISE = Exercise(
         ),
         bug(
             "causal-on-cross",
-            "The causal mask is used in the cross-attention. The source is known in full: every "
-            "word may look at all of it, but for padding.",
+            "The causal mask is used in the cross-attention. The source is known in full.",
             ("memory, memory_mask)", "memory, mask)"),
         ),
         bug(
@@ -89,15 +83,8 @@ EXERCISE = Exercise(
             ("x + self.ffn(self.norm3(x))", "self.norm3(x) + self.ffn(self.norm3(x))"),
         ),
         bug(
-            "same-attention",
-            "One attention does both jobs. Looking at one's own words and looking into the source "
-            "are two things to learn, with matrices of their own.",
-            ("= self.cross_attention(self", "= self.attention(self"),
-        ),
-        bug(
             "post-norm",
-            "The norms come after the sums: post-norm. Here they come first, and the residual path "
-            "stays free.",
+            "The norms come after the sums (post-norm). Here each comes first, before its layer.",
             ("self.attention(self.norm1(x)", "self.attention(x"),
             ("x = x + mixed", "x = self.norm1(x + mixed)"),
             ("self.cross_attention(self.norm2(x)", "self.cross_attention(x"),
@@ -113,8 +100,7 @@ EXERCISE = Exercise(
         ),
     ),
     steps={
-        "self.attention(self.norm1(x), mask=mask)": "First the decoder's own words look at each "
-        "other, under the causal mask.",
+        "self.attention(self.norm1(x), mask=mask)": "The words look at each other, never ahead.",
         "x = x + mixed": "What the words found in each other is added to x.",
         CROSS: "Then x asks and the memory answers: queries from the normalised x, keys and values "
         "from the memory, under the memory's own mask.",
@@ -125,8 +111,7 @@ EXERCISE = Exercise(
     probes=lambda r: [_probe(r, 2, 4, 6, 8, 2, 14), _probe(r, 3, 5, 3, 6, 3, 10)],
     square=lambda r: [_probe(r, 2, 5, 5, 8, 2, 14), _probe(r, 3, 4, 4, 6, 3, 10)],
     hints=(
-        "Three sub-layers, each as in the pre-norm encoder block: x = x + f(norm(x)). The first "
-        "and the last you know.",
+        "Three sub-layers, each as in the pre-norm encoder block: x = x + f(norm(x)).",
         "In the middle x asks and the memory answers: queries from norm2(x), keys and values from "
         "`memory`, which comes normalised already. Its mask is `memory_mask`.",
         "`found, weights = self.cross_attention(self.norm2(x), memory, memory_mask)`, then `x = x "
@@ -140,8 +125,7 @@ class DecoderBlock(nn.Module):{GIVEN}
         x = x + self.attention(h, h, mask)[0]
         y, w = self.cross_attention(self.norm2(x), context=memory, mask=memory_mask)
         x = x + y
-        x = x + self.ffn(self.norm3(x))
-        return x, w
+        return x + self.ffn(self.norm3(x)), w
 """,
         f"""{IMPORTS}
 class DecoderBlock(nn.Module):{GIVEN}
