@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench results
+.PHONY: help setup lab test lint check nbval notebooks lecture html stamp coverage lock gpu extras test-colab test-newest bench results prints
 
 # Any Python can start the set-up, which looks for one that is new enough; PYTHON=... names one.
 FINDER := $(if $(PYTHON),$(PYTHON),$(shell command -v python3 || command -v python || command -v py))
@@ -31,6 +31,7 @@ help:
 	@echo "make bench       measure the quiz, the Transformer, and the explorer in a browser"
 	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
 	@echo "make results     train what is too long for a reader, into data/results     one only: ONLY=recall"
+	@echo "make prints      the fingerprints of wrong answers, after a change of exercises     one only: ONLY=X03-1"
 	@echo "make lock        write requirements.lock anew from .venv"
 	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
@@ -80,6 +81,9 @@ extras: setup
 
 results: setup
 	$(VENV_PYTHON) -m tools.results $(ONLY)
+
+prints: setup
+	$(VENV_PYTHON) -m tools.prints $(ONLY)
 
 lock: setup
 	$(VENV_PYTHON) -m tools.lock

@@ -25,7 +25,7 @@ def main(rounds: int = 3) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["COURSE_PROGRESS"] = str(Path(folder) / "progress.json")
         from utils.quiz import check
-        from utils.quiz.proofs import run_source
+        from utils.quiz.naming.sources import run_source
         from utils.quiz.registry import get
 
         students = []

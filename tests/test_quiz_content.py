@@ -1,5 +1,6 @@
 """For every exercise and question of the course: right passes, each bug gets its own name."""
 
+import importlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +9,13 @@ import pytest
 import torch
 
 from utils.quiz import proofs, registry
-from utils.quiz.exercise import Bug, Exercise
+from utils.quiz.exercise import Exercise, bug
+from utils.quiz.naming.answers import answers_of, random_maker
 from utils.quiz.questions import Generated, Option, Question, no, yes
-from utils.quiz.table import random_maker
 
 ITEMS = registry.everything()
-README = Path(proofs.__file__).with_name("README.md")
+GUIDE = Path(__file__).parents[1] / "docs" / "add_an_exercise.md"
+FILES = sorted(Path(proofs.__file__).parent.glob("content/*/x*.py"))
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 
@@ -54,12 +56,8 @@ def questions():
 
 
 def double(x):
-    return 2 * x
-
-
-def switched(bug, x):
-    x = bug.choose(lambda: x, sign=lambda: -x, same=lambda: x + 0, mirrored=lambda: x * -1)
-    return bug.choose(lambda: 2 * x, triple=lambda: 3 * x)
+    y = 2 * x
+    return y
 
 
 def small(**more) -> Exercise:
@@ -69,11 +67,11 @@ def small(**more) -> Exercise:
         "see": "99, section 1",
         "name": "double",
         "reference": double,
-        "switched": switched,
         "bugs": (
-            Bug("sign", "The sign is wrong here.", group="x"),
-            Bug("triple", "It is three times x, not two."),
+            bug("sign", "The sign is wrong here.", ("2 * x", "-2 * x")),
+            bug("triple", "It is three times x, not two.", ("2 *", "3 *")),
         ),
+        "steps": {"2 * x": "Twice is a factor of two."},
         "probes": lambda r: [(r(3),), (r(2, 4),)],
         "hints": ("Twice.", "x + x", "2 * x"),
         "also_right": (
@@ -86,32 +84,26 @@ def small(**more) -> Exercise:
     return Exercise(**(settings | more))
 
 
-def extra(*names):
-    bugs = small().bugs + tuple(Bug(n, "Something is wrong here.", group="x") for n in names)
-    # the switches that are asked for but not listed must be known
-    return small(bugs=bugs)
+def extra(name, *changes):
+    return small(bugs=(*small().bugs, bug(name, "Something is wrong here.", *changes)))
 
 
-@pytest.fixture
-def tolerant(monkeypatch):
-    """Let the reference ask for switches that an exercise does not list."""
-    from utils.quiz import exercise
-
-    monkeypatch.setattr(
-        exercise.Switches, "__call__", lambda self, name: self.asked.add(name) or name in self.on
-    )
+def half(x):
+    return x / 2
 
 
-def test_a_sound_exercise_has_no_problems(tolerant):
+def test_a_sound_exercise_has_no_problems():
     assert proofs.problems(small()) == []
 
 
 @pytest.mark.parametrize(
     ("broken", "expected"),
     [
-        (lambda: extra("same"), "same: looks like the right answer"),
-        (lambda: extra("mirrored"), "sign: looks like mirrored"),
-        (lambda: extra("never-asked"), "never-asked: the reference never asks"),
+        (lambda: extra("same", ("2 * x", "x * 2")), "same: looks like the right answer"),
+        (lambda: extra("mirrored", ("2 * x", "-(x + x)")), "mirrored: looks like sign"),
+        (lambda: extra("nowhere", ("4 * x", "x")), "nowhere: cannot be made"),
+        (lambda: extra("sign", ("2 * x", "5 * x")), "sign: listed twice"),
+        (lambda: small(steps={"3 * x": "No."}), "no step of the reference"),
         (lambda: small(hints=("one", "two")), "fewer than three hints"),
         (lambda: small(also_right=()), "fewer than three right solutions"),
         (
@@ -119,12 +111,11 @@ def test_a_sound_exercise_has_no_problems(tolerant):
             "right solution 1 is refused",
         ),
         (lambda: small(blank="def double(x):\n    return x"), "the blank is"),
-        (lambda: small(reference=lambda x: x), "the reference is refused"),
-        (lambda: small(library=lambda x: x), "the library is refused"),
+        (lambda: small(library=half), "the library is refused"),
         (lambda: small(tolerance=0.1), "tolerance"),
     ],
 )
-def test_proofs_find(broken, expected, tolerant):
+def test_proofs_find(broken, expected):
     found = proofs.problems(broken())
     assert any(expected in text for text in found), found
 
@@ -145,22 +136,33 @@ def test_proofs_find_bad_questions():
         Generated("G99-1", lambda r: ("?", good, [bad])).with_seed(0)
 
 
-def test_a_reference_that_asks_for_an_unlisted_bug_says_so():
-    with pytest.raises(KeyError, match="does not list"):
-        small(switched=lambda bug, x: 2 * x if not bug("typo") else x).right(torch.ones(2))
-
-
 def test_probes_are_the_same_on_every_call():
     a, b = random_maker(3), random_maker(3)
     assert torch.equal(a(2, 5), b(2, 5))
     assert torch.equal(a.ints(0, 9, 4), b.ints(0, 9, 4))
 
 
-def test_the_guides_example_works_and_is_short():
-    code = re.search(r"```python\n(# worked example.*?)```", README.read_text("utf-8"), re.S)[1]
-    space = {"__name__": "example"}
-    exec(compile(code, "README.md", "exec"), space)
-    exercise = next(value for value in space.values() if isinstance(value, Exercise))
+def test_the_guides_example_works_and_is_short(tmp_path, monkeypatch):
+    code = re.search(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.S)[1]
+    (tmp_path / "guide_example.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    exercise = importlib.import_module("guide_example").EXERCISE
     assert proofs.problems(exercise) == []
-    assert len(exercise.bugs) >= 8
-    assert len([line for line in code.splitlines() if line.strip()]) < 40
+    assert len([line for line in code.splitlines() if line.strip()]) < 60
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_an_exercise_is_one_short_file(file):
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("key", [key for key in ITEMS if key[0] == "X"])
+def test_stored_prints_are_of_todays_text(key):
+    assert answers_of(ITEMS[key]).is_fresh(), "run `make prints`"
+
+
+def test_stored_prints_are_what_would_be_made_now():
+    answers = answers_of(ITEMS["X06-1"])
+    stored, made = answers.table, answers.build()
+    assert [v.words for v in stored[0]] == [v.words for v in made[0]]
+    assert abs(stored[1].places - made[1].places).max() < 1e-3

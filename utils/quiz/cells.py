@@ -14,14 +14,20 @@ from utils.quiz.questions import Generated, Question
 from utils.quiz.verdict import Note, Status, Verdict
 
 _rungs: dict[str, int] = {}  # how far down each ladder of hints this kernel has come
-_tried: set[str] = set()
+_tried: dict[str, int] = {}  # exercises that were attempted in this kernel, and how often
 
 
 def check(key: str, student: Any = None) -> Verdict:
-    """Run the student's solution of exercise ``key`` and say which mistake it is, if any."""
-    verdict = diagnose(registry.get(key, "X"), student)
+    """Run the student's solution of exercise ``key`` and say which mistake it is, if any.
+
+    The first time the line and the kind of mistake are told, from the second time on all of it.
+    """
+    exercise = registry.get(key, "X")
+    key = exercise.id
+    attempt = _tried.get(key, 0) + 1
+    verdict = diagnose(exercise, student, attempt)
     if verdict.status != Status.BLANK:
-        _tried.add(key)
+        _tried[key] = 0 if verdict.passed else attempt
         store.record(key, verdict.status, verdict.mistake)
     return verdict
 
@@ -29,6 +35,7 @@ def check(key: str, student: Any = None) -> Verdict:
 def hint(key: str, rungs: int | None = None) -> Note:
     """The next hint, or with a number the first ``rungs`` hints at once."""
     exercise = registry.get(key, "X")
+    key = exercise.id
     total = len(exercise.hints)
     if rungs is None:
         here = min(_rungs.get(key, 0) + 1, total)
@@ -47,18 +54,20 @@ def hint(key: str, rungs: int | None = None) -> Note:
 def solution(key: str) -> Note:
     """The reference's source, once there was an attempt in this kernel or in the progress file."""
     exercise = registry.get(key, "X")
+    key = exercise.id
     if key not in _tried and key not in store.read():
         return Note(
             f"{key}: solution",
             f"It is more fun after a try of your own, however rough: write something, run "
             f'`check("{key}", {exercise.name})` and come back. A nudge: `hint("{key}")`.',
         )
-    return Note(f"{key}: one solution among many", "", code=exercise.source())
+    return Note(f"{key}: one solution among many", "", code=exercise.source)
 
 
 def carry_on(key: str, student: Any = None) -> Any:
     """The student's version if it is right, the library's if not; prints which one it is."""
     exercise = registry.get(key, "X")
+    key = exercise.id
     verdict = diagnose(exercise, student)
     if verdict.passed and not verdict.narrow:
         print(f"Going on with your own {exercise.name}.")
@@ -72,6 +81,7 @@ def carry_on(key: str, student: Any = None) -> Any:
 def question(key: str, answer: Any = None, *, seed: int | None = None) -> Any:
     """Show question ``key``. An answer, clicked or typed, gets the reason for that option."""
     item = registry.get(key, "QG")
+    key = item.id
     call = f'question("{key}", answer="...")'
     if isinstance(item, Generated):
         seed = 0 if seed is None else seed
@@ -95,6 +105,7 @@ def predict(key: str, draw: Callable[[], Any] | None = None, guess: Any = None) 
     With ``draw`` the picture waits instead: ``draw()`` is called once there is a guess.
     """
     item = registry.get(key, "P")
+    key = item.id
     if draw is not None and not callable(draw):
         raise TypeError(f"expected a function that draws the picture, got {type(draw).__name__}")
     if _unanswered(guess) and draw is None:
@@ -116,6 +127,7 @@ def predict(key: str, draw: Callable[[], Any] | None = None, guess: Any = None) 
 def said(key: str) -> None:
     """Print what was guessed at ``predict(key)``, beside the result that the cell shows anyway."""
     item = registry.get(key, "P")
+    key = item.id
     letter = item.letter(store.read().get(key, {}).get("answer") or "")
     if letter is None:
         print(f"{key}: you have not said yet what you expect. This is what happens.")

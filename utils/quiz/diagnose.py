@@ -1,28 +1,37 @@
-"""From a student's function to a verdict: run it on the probes and look its answers up."""
+"""From a student's function to a verdict: run it on the probes, ask the engine what is wrong."""
 
 from __future__ import annotations
 
-import itertools
-import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import torch
 
-from utils.quiz import errors, observe
 from utils.quiz.blank import is_blank
 from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
+from utils.quiz.naming import counterexample, errors, habits, modules, transforms
+from utils.quiz.naming.answers import error_text
+from utils.quiz.naming.engine import Case, explain, right_runner, runner
+from utils.quiz.naming.finding import NAMES, Finding
+from utils.quiz.naming.sources import source_of
 from utils.quiz.outcome import Outcome, same
 from utils.quiz.session import GENERAL, Session
 from utils.quiz.surroundings import clean_torch, torch_is_sound
-from utils.quiz.table import Names, copy_args, error_text
 from utils.quiz.verdict import Status, Verdict
 
+SEEN = 6.0  # what the numbers show with that score is told as evidence of a vague cause
+VAGUE = {"wrong-number", "typed-in", "wrong-name", "wrong-operator", "brackets", "wrong-return"}
+VAGUE |= {"exchanged", "extra-step", "wrong-axis", "wrong-size", "order-of-steps"}
+CLOSE = 0.06  # two findings of that little difference are both told
 
-def diagnose(exercise: Exercise, student: Any) -> Verdict:
-    """The verdict on ``student``'s solution. Never raises, except for a Ctrl-C."""
+
+def diagnose(exercise: Exercise, student: Any, attempt: int = 2) -> Verdict:
+    """The verdict on ``student``'s solution. Never raises, except for a Ctrl-C.
+
+    A first ``attempt`` is told the line and the kind of its mistake; later ones in full.
+    """
 
     def verdict(status: Status, message: str, **more: Any) -> Verdict:
         return Verdict(exercise.id, status, message=message, title=exercise.title, **more)
@@ -42,7 +51,7 @@ def diagnose(exercise: Exercise, student: Any) -> Verdict:
                 "replaced in this kernel. Restart the kernel and run the notebook from the top.",
             )
     session = Session(exercise, student)
-    found = _diagnose(session, verdict)
+    found = _diagnose(session, verdict, attempt)
     if session.printed and found.status != Status.BLANK and found.mistake != "prints-without-end":
         remark = "What the function prints is not shown during a check; call it yourself to see it."
         found = replace(found, remarks=(*found.remarks, remark))
@@ -57,138 +66,111 @@ def _load_autograd() -> None:
         torch.autograd.grad(2 * one, one, grad_outputs=torch.ones(1))
 
 
-def _diagnose(session: Session, verdict: Any) -> Verdict:
-    exercise, table = session.exercise, session.table
+def _diagnose(session: Session, verdict: Any, attempt: int) -> Verdict:
+    exercise, answers = session.exercise, session.answers
     outcomes: list[Outcome] = []
-    first_error: BaseException | None = None
-    for args in table.probes:
+    error: BaseException | None = None
+    for args in answers.probes:
         outcome, ran = session.call(args)
         if outcome is None:
             return _stopped(session, ran, verdict)
-        if ran.error is not None and first_error is None:
-            first_error = ran.error
+        error = error or ran.error
         outcomes.append(outcome)
-    if first_error is not None and _unwritten(first_error, session.student):
+    if error is not None and _unwritten(error, session.student):
         return verdict(Status.BLANK, "There is still a `NotImplementedError` to replace.")
 
-    again, ran = session.call(table.probes[0], seed=1)
+    again, ran = session.call(answers.probes[0], seed=1)
     if again is None:
         return _stopped(session, ran, verdict)
-    if first_error is None and not same(again, outcomes[0], exercise.tolerance):
+    if error is None and not same(again, outcomes[0], exercise.tolerance):
         if again.key == outcomes[0].key and again.arrays:
             return verdict(Status.NAMED, GENERAL["random"], mistake="random")
 
-    right = list(table.right[: len(outcomes)])
+    right = answers.right[: len(outcomes)]
     if all(same(o, r, exercise.tolerance) for o, r in zip(outcomes, right, strict=True)):
         return _passed(session, outcomes, verdict)
     if any(o.key == ("value", None) for o in outcomes):
         return verdict(Status.NAMED, GENERAL["returns-nothing"], mistake="returns-nothing")
 
-    if first_error is not None:  # equal sizes often let the very same mistake run through
-        for args in table.square:
+    if error is not None:  # equal sizes often let the very same mistake run through
+        for args in answers.square:
             outcome, ran = session.call(args)
             if outcome is None:
                 return _stopped(session, ran, verdict)
             outcomes.append(outcome)
-    names, extra = _name(session, outcomes)
-    if not names and isinstance(first_error, RuntimeError | IndexError):
-        names = _name_by_line(session, first_error)
-    if names:
-        return _named(session, names, extra, first_error, verdict)
+    case = Case(session, outcomes, error)
+    return _wrong(case, explain(case), verdict, attempt)
+
+
+def _wrong(case: Case, found: list[Finding], verdict: Any, attempt: int) -> Verdict:
+    session, exercise = case.session, case.exercise
+    remarks = []
+    if case.error is not None:
+        where = errors.place(case.error, session.student)
+        stopped = f"Python stopped with {_short(case.error)}"
+        remarks.append(stopped + (f" in {where}." if where else "."))
+    best = found[0] if found else None
     if session.changed is not None:
         text = GENERAL["changes-inputs"].format(_argument(session, session.changed))
-        return verdict(
-            Status.NAMED, text + " The result is not right either.", mistake="changes-inputs"
-        )
-    if first_error is not None:
-        return _raised(session, outcomes, first_error, verdict)
-    seen = observe.describe(exercise, outcomes, right)
-    if outcomes[0].key == right[0].key:
-        seen += _what_matters(session)
-    if _too_few(exercise, outcomes[0]):
-        text = GENERAL["too-few-results"].format(" and ".join(exercise.parts))
-        return verdict(Status.NAMED, f"{text} {' '.join(seen)}", mistake="too-few-results")
-    return verdict(Status.UNNAMED, " ".join(seen), see=exercise.see)
+        if best is None or best.score < NAMES:
+            text += " The result is not right either."
+            return verdict(Status.NAMED, text, mistake="changes-inputs", remarks=tuple(remarks))
+        remarks.append(text)
+    see = exercise.see
+    if best is not None and best.piece == "author":
+        bugs = [exercise.bug(name) for name in best.kind.split("+")]
+        see = "; ".join(dict.fromkeys(bug.see or exercise.see for bug in bugs))
+    more = {"see": see, "remarks": tuple(remarks)}
+    if best is not None and best.score >= NAMES:
+        text = _told(best, found, attempt)
+        return verdict(Status.NAMED, text, mistake=best.kind, **more)
+    clues = [f.says for f in found[:2]]
+    if not clues and case.error is None:
+        clues = [f.says for f in _symptoms(case)[:2]]
+    text = " ".join(clues)
+    if case.error is not None:
+        return verdict(Status.RAISED, text or "Python stopped on the way.", **more)
+    example = counterexample.smallest(
+        runner(session),
+        right_runner(case.answers),
+        case.answers.all[case.pivot],
+        case.answers.names,
+        exercise.tolerance,
+    )
+    clue = f"A clue: {text}" if text else "The numbers are not right."
+    return verdict(Status.UNNAMED, f"{clue}\n\n{example}" if example else clue, **more)
 
 
-def _name(session: Session, outcomes: list[Outcome]) -> tuple[Names, str]:
-    """The bugs that explain the outcomes, and a sentence to add. Empty if nothing does."""
-    table, exercise = session.table, session.exercise
-    levels = ("singles", "pairs")
-    if all(o.raised and not o.raised.startswith(("RuntimeError", "IndexError")) for o in outcomes):
-        levels = ()  # a name misspelt, an argument missing: no mistake with the numbers
-    for level in levels:
-        found = table.find(outcomes, level)
-        if found:
-            return found[0], ""
-    parts = table.explain_parts(outcomes)
-    if parts and all(parts):
-        choices = itertools.product(*parts)
-        best = min((sorted(set().union(*choice)) for choice in choices), key=len)
-        if 0 < len(best) <= 3:
-            return tuple(best), ""
-    sound = not any(o.raised for o in outcomes)
-    if sound and all(o.key == r.key for o, r in zip(outcomes, table.right, strict=False)):
-        results = [o.arrays for o in outcomes]
-        for bug in exercise.bugs:
-            seen = bug.detect(table.probes, results) if bug.detect else None
-            if seen:
-                return (bug.name,), seen if isinstance(seen, str) else ""
-    if parts:  # one part is a known mistake, the rest is something else on top
-        known = [
-            (names[0], name) for names, name in zip(parts, exercise.parts, strict=True) if names
-        ]
-        for names, part in known:
-            if names and len(names) == 1:
-                other = " and ".join(p for p in exercise.parts if p != part)
-                return names, f"That explains the {part}; the {other} has a further difference."
-    return (), ""
+def _told(best: Finding, found: list[Finding], attempt: int) -> str:
+    """What the student reads: the best finding, its equal if there is one, and the evidence."""
+    if attempt < 2 and best.brief:
+        return best.brief
+    text = best.says
+    rivals = [f for f in found[1:] if f.kind != best.kind and f.score >= NAMES]
+    if rivals and best.piece != "author" and best.score - rivals[0].score < CLOSE:
+        text += f" Another reading of the same numbers: {rivals[0].says}"
+    seen = [f for f in found if f.piece == "numbers" and f.score >= SEEN]
+    if seen and best.kind in VAGUE:
+        text += f" {seen[0].says}"
+    return text
 
 
-def _name_by_line(session: Session, error: BaseException) -> Names:
-    """The bug whose pattern fits the line that raised, where several come together."""
-    where = errors.place(error, session.student)
-    for bug in session.exercise.bugs:
-        if bug.line and re.search(bug.line, where):
-            return (bug.name,)
-    return ()
-
-
-def _named(
-    session: Session, names: Names, extra: str, error: BaseException | None, verdict: Any
-) -> Verdict:
-    bugs = [session.exercise.bug(name) for name in names]
-    if len(bugs) == 1:
-        text = bugs[0].says
-    else:
-        count = {2: "Two", 3: "Three"}[len(bugs)]
-        text = f"{count} things at once. " + " ".join(
-            f"({i}) {bug.says}" for i, bug in enumerate(bugs, 1)
-        )
-    if extra:
-        text += f" {extra}"
-    remarks = []
-    where = errors.place(error, session.student) if error is not None else ""
-    if error is not None:
-        remarks.append(f"Python stopped with {_short(error)}" + (f" in {where}." if where else "."))
-    if session.changed is not None:
-        remarks.append(GENERAL["changes-inputs"].format(_argument(session, session.changed)))
-    looks = dict.fromkeys(bug.look for bug in bugs if bug.look)
-    sees = dict.fromkeys(bug.see or session.exercise.see for bug in bugs)
-    return verdict(
-        Status.NAMED,
-        text,
-        mistake="+".join(names),
-        look="; ".join(looks),
-        see="; ".join(sees),
-        remarks=tuple(remarks),
+def _symptoms(case: Case) -> list[Finding]:
+    exercise, answers, count = case.exercise, case.answers, case.main
+    return transforms.symptoms(
+        exercise.parts,
+        case.outcomes[:count],
+        answers.right[:count],
+        answers.probes,
+        answers.names,
+        exercise.tolerance,
     )
 
 
 def _stopped(session: Session, ran: Ran, verdict: Any) -> Verdict:
     """Verdicts on calls that gave nothing to compare."""
     if isinstance(ran.error, Mistake):
-        return _named(session, (ran.error.name,), ran.error.extra, None, verdict)
+        return _mistake(session, ran.error, verdict)
     if ran.flooded:
         text, name = GENERAL["prints-without-end"], "prints-without-end"
         return verdict(Status.RAISED, text, mistake=name)
@@ -200,101 +182,76 @@ def _stopped(session: Session, ran: Ran, verdict: Any) -> Verdict:
     return verdict(
         Status.SLOW,
         f"It did not finish within {seconds:g} seconds on inputs that take a blink, so it "
-        f"was stopped. "
-        "Is there a loop whose end is never reached?",
+        "was stopped. Is there a loop whose end is never reached?",
     )
 
 
-def _raised(
-    session: Session, outcomes: list[Outcome], error: BaseException, verdict: Any
-) -> Verdict:
-    table = session.table
-    told = errors.meaning(error_text(error))
-    main, square = outcomes[: len(table.probes)], outcomes[len(table.probes) :]
-    right_square = table.right[len(table.probes) :]
-    tolerance = session.exercise.tolerance
-    if any(same(o, r, tolerance) for o, r in zip(main, table.right, strict=False)):
-        told += " With inputs of other shapes it gives the right answer: what do these not have?"
-    elif any(same(o, r, tolerance) for o, r in zip(square, right_square, strict=False)):
-        told += (
-            " With inputs of equal sizes it gives the right answer: one axis is taken for another."
-        )
-    where = errors.place(error, session.student)
-    return verdict(
-        Status.RAISED, f"It stopped with {_short(error)}. {told.strip()}".rstrip(), look=where
-    )
+def _mistake(session: Session, mistake: Mistake, verdict: Any) -> Verdict:
+    return verdict(Status.NAMED, mistake.says, mistake=mistake.name, see=session.exercise.see)
 
 
 def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
     """Right numbers: is everything else right as well?"""
-    exercise, table = session.exercise, session.table
+    exercise, answers = session.exercise, session.answers
     if session.changed is not None:
         text = GENERAL["changes-inputs"].format(_argument(session, session.changed))
         return verdict(Status.NAMED, "The numbers are right. " + text, mistake="changes-inputs")
-    for kind, wanted in zip(outcomes[0].kinds, table.right[0].kinds, strict=True):
+    for kind, wanted in zip(outcomes[0].kinds, answers.right[0].kinds, strict=True):
         if wanted.startswith("tensor") and not kind.startswith("tensor"):
             what = "numpy arrays" if kind.startswith("numpy") else "Python lists"
-            return verdict(
-                Status.NAMED, GENERAL["not-a-tensor"].format(what), mistake="not-a-tensor"
-            )
+            text = GENERAL["not-a-tensor"].format(what)
+            return verdict(Status.NAMED, text, mistake="not-a-tensor")
     remarks: list[str] = []
     narrow = False
     if exercise.gradient and not session.gradient_flows():
         by_hand = {"numpy", "from_numpy", "tolist", "item", "float", "np"}
         by_hand &= errors.names_in(session.student)
-        cut = {"detach", "data", "no_grad", "detach_", "inference_mode", "set_grad_enabled"}
-        if not by_hand and cut & errors.names_in(session.student):
+        if not by_hand and _cuts_gradient(session.student):
             return verdict(Status.NAMED, GENERAL["no-gradient"], mistake="no-gradient")
         narrow = True
         remarks.append(
             "The numbers are right, but gradients do not come back through it (numpy, Python "
             "numbers or an in-place step in between), so a network could not learn through it."
         )
-    for sentence, args in table.wider.items():
+    for sentence, args in answers.wider.items():
         outcome, _ = session.call(args)
-        if outcome is None or not same(outcome, table.wider_right[sentence], exercise.tolerance):
+        if outcome is None or not same(outcome, answers.wider_right[sentence], exercise.tolerance):
             narrow = True
             remarks.append(sentence)
     if exercise.finish:
         ran = guarded(lambda: exercise.finish(session.student), max(session.left, 0.5))
         if isinstance(ran.error, Mistake):
-            return _named(session, (ran.error.name,), ran.error.extra, None, verdict)
+            return _mistake(session, ran.error, verdict)
         if isinstance(ran.value, str):
             remarks.append(ran.value)
+    if exercise.is_module and modules.drops_out(session.student, answers.probes[0][0]):
+        remarks.append(
+            "There is a dropout, which the task does not ask for: in training mode two calls with "
+            "the same input give different results."
+        )
+    source = source_of(session.student)
+    if source is not None and not remarks:
+        remarks += habits.remarks(session.student, source.own)
     return verdict(Status.PASSED, "Right.", remarks=tuple(remarks), narrow=narrow)
 
 
-def _too_few(exercise: Exercise, outcome: Outcome) -> bool:
-    return len(exercise.parts) > 1 and outcome.key[0] == "array"
-
-
-def _what_matters(session: Session) -> list[str]:
-    """Sentences about what changes the result although it must not."""
-    found = []
-    for rule in session.exercise.invariants:
-        args = session.table.probes[0]
-        before, _ = session.call(args, keep=rule.keep)
-        with clean_torch():
-            changed = rule.change(copy_args(args))
-        after, _ = session.call(changed, keep=rule.keep_changed or rule.keep)
-        if before is None or after is None or before.raised or after.raised:
-            continue
-        if not same(before, after, max(session.exercise.tolerance, 1e-4)):
-            found.append(rule.sentence)
-    return found
+def _cuts_gradient(student: Any) -> bool:
+    """By `detach`, `.data` or `no_grad`, inside or as a decorator around it."""
+    cut = {"detach", "data", "no_grad", "detach_", "inference_mode", "set_grad_enabled"}
+    parts = [student, *vars(student).values()] if isinstance(student, type) else [student]
+    decorated = any(hasattr(part, "__wrapped__") for part in parts)
+    return decorated or bool(cut & errors.names_in(student))
 
 
 def _argument(session: Session, place: int) -> str:
     """The name of an argument as the exercise's reference spells it."""
-    code = getattr(session.exercise.reference, "__code__", None)
-    names = code.co_varnames[: code.co_argcount] if code else ()
+    names = session.answers.names
     return names[place] if place < len(names) else "an argument"
 
 
 def _unwritten(error: BaseException, student: Any) -> bool:
-    return isinstance(error, NotImplementedError) and "NotImplementedError" in errors.names_in(
-        student
-    )
+    unwritten = isinstance(error, NotImplementedError)
+    return unwritten and "NotImplementedError" in errors.names_in(student)
 
 
 def _short(error: BaseException) -> str:

@@ -1,122 +1,121 @@
-"""How an author writes a code exercise: one reference with named bug switches.
+"""How an author writes a code exercise: the right solution, and what students get wrong about it.
 
-    def switched(bug, x):                       # the right answer when no switch is on
-        return x / x.norm() if not bug("no-root") else x / (x @ x)
+Most mistakes need no author: the engine makes them itself by editing the reference, and repairs the
+student's code until it is right. An author adds what a machine cannot know, the concept behind a
+step (`Exercise.steps`) and the misunderstandings with a name of their own (`bug`), each as a change
+of the reference's own text:
 
-Everything else (the tables of wrong answers, their pairs, the messages, the fallback) is made
-from that. The author's guide with a worked example is the README beside this file.
+    bug("no-self", "A token cannot see itself: ...", ("<=", "<"))
+
+`docs/add_an_exercise.md` has a worked example.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from utils.quiz.mistake import Mistake
+from utils.quiz.naming import modules
+
+__all__ = ["Bug", "Exercise", "Mistake", "bug"]
+Change = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Bug:
-    """One mistake that students really make, and what a good teaching assistant says about it."""
+    """A misunderstanding, what a good teaching assistant says about it, and what it does."""
 
     name: str  # short id, such as "no-scale"
     says: str  # what happened and why it matters, to the student
-    look: str = ""  # which line to look at
+    changes: tuple[
+        Change, ...
+    ] = ()  # pieces of the reference's text, and what stands there instead
+    whole: str = ""  # or a whole wrong solution, where it is written too differently for changes
     see: str = ""  # section that explains it; the exercise's own section if empty
-    group: str = ""  # bugs of one group exclude each other (no pairs within it)
-    rare: bool = False  # named alone, but not looked for in pairs (saves time at first use)
-    # A mistake no switch can produce exactly (a constant typed by hand, say) is recognised instead:
-    # detect(probes, results) gives True, a sentence to add, or None; results are tuples of arrays.
-    detect: Callable[[list, list], Any] | None = None
-    # Where the code stops with an exception and nothing else tells: a pattern of that very line.
-    line: str = ""
 
 
-def told_by_call(probes: list, results: list) -> None:
-    """``detect`` of a bug that the exercise's own ``call`` or ``finish`` names with `Mistake`."""
+def bug(name: str, says: str, *changes: Change | str, see: str = "") -> Bug:
+    """A bug by its changes, ``("<=", "<")`` each, or by one text that is a whole wrong solution."""
+    if len(changes) == 1 and isinstance(changes[0], str):
+        return Bug(name, says, whole=changes[0], see=see)
+    return Bug(name, says, changes=changes, see=see)
 
 
-class Switches:
-    """The set of switches that are on, handed to the author's reference as ``bug``."""
-
-    def __init__(self, on: Sequence[str], known: frozenset[str]):
-        self.on, self.known = frozenset(on), known
-        self.asked: set[str] = set()  # as keywords, "no_scale"; the build proves that all are
-        self._keywords = frozenset(name.replace("-", "_") for name in on)
-
-    def __call__(self, name: str) -> bool:
-        if name not in self.known:
-            raise KeyError(f"the reference asks for a bug {name!r} that the exercise does not list")
-        self.asked.add(name.replace("-", "_"))
-        return name in self.on
-
-    def choose(self, right: Callable[[], Any], **wrong: Callable[[], Any]) -> Any:
-        """``right()``, or the alternative that is on. ``no_scale=`` stands for "no-scale"."""
-        self.asked.update(wrong)
-        on = self._keywords & wrong.keys()
-        return wrong[min(on)]() if on else right()
-
-
-class Mistake(Exception):
-    """Raised by an exercise's own ``call`` to name a bug: ``raise Mistake("plain-tensors")``."""
-
-    def __init__(self, name: str, extra: str = ""):
-        super().__init__(name)
-        self.name, self.extra = name, extra
-
-
-@dataclass(frozen=True)
-class Invariant:
-    """Something that must not matter: after ``change(args)``, ``keep(result)`` is the same."""
-
-    sentence: str
-    change: Callable[[tuple], tuple]
-    keep: Callable[[Any], Any] = lambda result: result
-    keep_changed: Callable[[Any], Any] | None = (
-        None  # if the result must change along, undo it here
-    )
+def _plain_call(student: Any, *args: Any) -> Any:
+    return student(*args)
 
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """A code exercise. ``probes``, ``square``, ``wider`` take ``r``, a seeded ``randn(*shape)``."""
+    """A code exercise. ``probes``, ``square``, ``wider`` take ``r``, a seeded ``randn(*shape)``.
+
+    If ``reference`` is a class of nn.Module, each probe is ``(sizes, *inputs)``: the module is made
+    by ``reference(*sizes)``, the student's gets its weights, and both are called on the inputs.
+    """
 
     id: str
     title: str
     see: str  # "03, section 5"
     name: str  # what the student defines: "attention"
-    reference: Callable  # clean and readable: what `solution` shows
-    switched: Callable  # switched(bug, *args): the same with the mistakes built in
-    bugs: tuple[Bug, ...]
+    reference: Callable  # clean and readable: what `solution` shows, and what everything is made of
     probes: Callable  # r -> [args, ...]; sizes all different, so that wrong axes cannot hide
     hints: tuple[str, ...]
     also_right: tuple[str, ...]  # sources of right solutions, each written differently
     blank: str  # the cell as the student first sees it
+    bugs: tuple[Bug, ...] = ()
+    # A piece of the reference's text, and why that step is as it is: told with every finding there.
+    steps: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ("result",)  # what the result consists of
     square: Callable | None = None  # r -> [args, ...] of equal sizes, asked after an exception
     wider: Callable | None = None  # r -> {sentence: args}; failing these earns a remark only
-    call: Callable = lambda student, *args: student(*args)
+    call: Callable = _plain_call
     tolerance: float = 1e-4
-    rows_sum_to_one: int | None = None  # which part is a table of weights
-    invariants: tuple[Invariant, ...] = ()
     gradient: bool = False  # must the first part carry gradients to tensor arguments?
     seconds: float = 4.0  # for everything the student's code does in one check
     finish: Callable | None = None  # finish(student) of a right solution: a remark, or a Mistake
     library: Callable | None = None  # what `carry_on` falls back on; the reference if not given
 
+    def run(self, student: Any, *args: Any) -> Any:
+        """What a solution gives for one probe."""
+        if self.is_module:
+            return modules.run(self.reference, student, *args)
+        return self.call(student, *args)
+
+    @functools.cached_property
+    def is_module(self) -> bool:
+        return isinstance(self.reference, type) and self.call is _plain_call
+
+    def right(self, *args: Any) -> Any:
+        return self.run(self.reference, *args)
+
+    def wrong(self, name: str, *args: Any) -> Any:
+        """What the reference gives with one bug built in."""
+        return self.run(self.variant((name,)), *args)
+
     def bug(self, name: str) -> Bug:
         return next(bug for bug in self.bugs if bug.name == name)
 
-    @cached_property
-    def switch_names(self) -> frozenset[str]:
-        return frozenset(bug.name for bug in self.bugs if bug.detect is None)
-
-    def right(self, *args: Any) -> Any:
-        return self.switched(Switches((), self.switch_names), *args)
-
-    def wrong(self, names: Sequence[str], *args: Any) -> Any:
-        return self.switched(Switches(names, self.switch_names), *args)
-
+    @functools.cached_property
     def source(self) -> str:
         return inspect.getsource(self.reference).rstrip()
+
+    def variant(self, names: Sequence[str]) -> Any:
+        """The reference with these bugs built in. Raises ValueError if a change fits nowhere."""
+        source = self.source
+        for bug in map(self.bug, names):
+            source = bug.whole or source
+            for old, new in bug.changes:
+                if old not in source:
+                    raise ValueError(f"{self.id}, {bug.name}: the reference has no {old!r}")
+                source = source.replace(old, new)
+        return self.define(source)
+
+    def define(self, source: str) -> Any:
+        """What ``source`` defines under the exercise's name, where the reference lives."""
+        space = dict(vars(inspect.getmodule(self.reference)))
+        exec(compile(source, f"<{self.id}>", "exec", dont_inherit=True), space)
+        return space[self.name]

@@ -8,36 +8,17 @@ The tests assert that the list is empty for all content; an author can call it w
 
 from __future__ import annotations
 
-import functools
-import linecache
-import math
-import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
 from utils.quiz.diagnose import diagnose
-from utils.quiz.exercise import Exercise, Switches
-from utils.quiz.outcome import close
+from utils.quiz.exercise import Exercise
+from utils.quiz.naming.answers import answers_of
+from utils.quiz.naming.sources import run_source
+from utils.quiz.outcome import Outcome, close
 from utils.quiz.questions import Generated, Question
-from utils.quiz.table import copy_args, flat, table_of
 
 SEEDS = 200  # for which a generated question has to work
-
-
-def run_source(source: str, name: str, **given: Any) -> Any:
-    """Define ``name`` as a student's cell would: with the usual imports and what is ``given``."""
-    space: dict[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math, "np": np}
-    space |= {"functools": functools, "__name__": "student"} | given
-    file = f"<student {zlib.crc32(source.encode())}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # as IPython does
-    exec(compile(source, file, "exec"), space)
-    return space[name]
 
 
 def problems(item: Exercise | Question | Generated) -> list[str]:
@@ -56,13 +37,9 @@ def _exercise(exercise: Exercise) -> Iterator[str]:
     names = [bug.name for bug in exercise.bugs]
     yield from (f"{name}: listed twice" for name in set(names) if names.count(name) > 1)
     yield from (f"{bug.name}: has nothing to say" for bug in exercise.bugs if len(bug.says) < 15)
-
-    table = table_of(exercise)
-    asked = Switches((), exercise.switch_names)
-    exercise.switched(asked, *copy_args(table.probes[0]))
-    for name in exercise.switch_names:
-        if name.replace("-", "_") not in asked.asked:
-            yield f"{name}: the reference never asks for it"
+    yield from (
+        f"{p!r}: no step of the reference" for p in exercise.steps if p not in exercise.source
+    )
 
     blank = diagnose(exercise, run_source(exercise.blank, exercise.name))
     if blank.status != "not attempted":
@@ -71,8 +48,7 @@ def _exercise(exercise: Exercise) -> Iterator[str]:
         verdict = diagnose(exercise, solution)
         if not verdict.passed:
             yield f"{label} is refused: {verdict!r}"
-    yield from _names(exercise)
-    yield from _look_alikes(exercise)
+    yield from _bugs(exercise)
 
 
 def _right_solutions(exercise: Exercise) -> Iterator[tuple[str, Any]]:
@@ -83,27 +59,34 @@ def _right_solutions(exercise: Exercise) -> Iterator[tuple[str, Any]]:
         yield f"right solution {number}", run_source(source, exercise.name)
 
 
-def _names(exercise: Exercise) -> Iterator[str]:
-    """Each bug on its own, run through the whole engine like a student's function."""
-    plain = replace(exercise, call=lambda student, *args: student(*args), finish=None)
-    for name in sorted(exercise.switch_names):
-        verdict = diagnose(plain, lambda *args, name=name: exercise.wrong((name,), *args))
-        if verdict.mistake != name:
-            yield f"{name}: got {verdict.status!r} ({verdict.mistake})"
+def _bugs(exercise: Exercise) -> Iterator[str]:
+    """Each bug differs from the right answer and from the others, and gets its own name."""
+    answers = answers_of(exercise)
+    seen: list[tuple[str, list[Outcome]]] = [("the right answer", answers.right)]
+    for bug in exercise.bugs:
+        try:
+            variant = exercise.variant((bug.name,))
+        except Exception as error:
+            yield f"{bug.name}: cannot be made, {error}"
+            continue
+        mine = [answers.run(variant, args) for args in answers.all]
+        yield from (
+            f"{bug.name}: looks like {other} on all probes"
+            for other, theirs in seen
+            if all(_alike(a, b, exercise.tolerance) for a, b in zip(mine, theirs, strict=True))
+        )
+        seen.append((bug.name, mine))
+        verdict = diagnose(exercise, variant)
+        if verdict.mistake != bug.name:
+            yield f"{bug.name}: got {verdict.status!r} ({verdict.mistake})"
 
 
-def _look_alikes(exercise: Exercise) -> Iterator[str]:
-    table = table_of(exercise)
-    seen: list[tuple[str, list]] = [("the right answer", table.right)]
-    for name in sorted(exercise.switch_names):
-        mine = [table.answer((name,), i) for i in range(len(table.right))]
-        for other, theirs in seen:
-            if all(
-                a.key == b.key and close(flat(a), flat(b), exercise.tolerance).all()
-                for a, b in zip(mine, theirs)
-            ):
-                yield f"{name}: looks like {other} on all probes"
-        seen.append((name, mine))
+def _alike(a: Outcome, b: Outcome, tolerance: float) -> bool:
+    return (
+        a.key == b.key
+        and a.raised == b.raised
+        and all(close(x, y, tolerance).all() for x, y in zip(a.arrays, b.arrays, strict=True))
+    )
 
 
 def _question(question: Question) -> Iterator[str]:

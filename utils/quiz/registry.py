@@ -7,20 +7,32 @@ import importlib.util
 import pkgutil
 import re
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from utils.quiz import content
 
+LISTS = ("QUESTIONS", "GENERATED", "PREDICTIONS")
 KINDS = {"X": "exercise", "Q": "question", "G": "generated question", "P": "prediction"}
 
 
 @cache
 def load(notebook: str) -> dict[str, Any]:
-    """Everything of one notebook ("03"), by id, in the order of its ``ITEMS``."""
-    module = f"{content.__name__}.nb{notebook}"
-    if importlib.util.find_spec(module) is None:
+    """Everything that the files of one notebook ("03") define, by id."""
+    package = f"{content.__name__}.nb{notebook}"
+    if importlib.util.find_spec(package) is None:
         return {}
-    return {item.id: item for item in importlib.import_module(module).ITEMS}
+    folder = importlib.import_module(package).__path__
+    files = [importlib.import_module(f"{package}.{m.name}") for m in pkgutil.iter_modules(folder)]
+    items = {item.id: item for file in files for item in _items(file)}
+    order = "".join(KINDS)
+    return dict(sorted(items.items(), key=lambda i: (order.index(i[0][0]), int(i[0][4:]))))
+
+
+def _items(file: ModuleType) -> list[Any]:
+    """What a file holds under the names that authors use."""
+    one = [file.EXERCISE] if hasattr(file, "EXERCISE") else []
+    return one + [item for name in LISTS for item in getattr(file, name, ())]
 
 
 def notebooks() -> list[str]:
@@ -36,10 +48,14 @@ def everything() -> dict[str, Any]:
 def get(key: str, kinds: str) -> Any:
     """The item ``key``; ``kinds`` are the letters that the caller can use ("X", "QG", "P")."""
     wanted = " or ".join(KINDS[k] for k in kinds)
-    match = re.fullmatch(r"([A-Z])(\d\d)-\d+", str(key))
+    article = "an" if wanted[0] in "aeiou" else "a"
+    match = re.fullmatch(r"([A-Z])(\d\d)-\d+", str(key).strip().upper())
     if not match or match[1] not in kinds:
-        raise ValueError(f"expected the id of a {wanted}, such as '{kinds[0]}03-1', got {key!r}")
+        raise ValueError(
+            f"expected the id of {article} {wanted}, such as '{kinds[0]}03-1', got {key!r}"
+        )
     items = load(match[2])
+    key = match[0]
     if key not in items:
         there = ", ".join(k for k in items if k[0] in kinds) or "none"
         raise ValueError(f"notebook {match[2]} has no {wanted} {key!r}; it has {there}")

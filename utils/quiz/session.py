@@ -11,9 +11,9 @@ import torch
 
 from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
+from utils.quiz.naming.answers import Answers, answers_of, copy_args, error_text
 from utils.quiz.outcome import Outcome, failed, normalise, same_numbers
 from utils.quiz.surroundings import clean_torch
-from utils.quiz.table import Table, copy_args, error_text, table_of
 
 # Mistakes that any exercise can have; authors need not list them.
 GENERAL = {
@@ -46,12 +46,12 @@ class Session:
 
     def __init__(self, exercise: Exercise, student: Any):
         self.exercise, self.student = exercise, student
-        self.table: Table = table_of(exercise)
+        self.answers: Answers = answers_of(exercise)
         self.left = exercise.seconds
         self.printed = 0
         self.changed: int | None = None  # which argument was written into
 
-    def call(self, args: tuple, seed: int = 0, keep: Any = None) -> tuple[Outcome | None, Ran]:
+    def call(self, args: tuple, seed: int = 0) -> tuple[Outcome | None, Ran]:
         """One guarded call; no outcome if there is nothing to compare (too slow, left, ...)."""
         fresh = copy_args(args)
 
@@ -59,8 +59,7 @@ class Session:
             torch.manual_seed(seed)
             np.random.seed(seed)
             random.seed(seed)
-            result = self.exercise.call(self.student, *fresh)
-            return normalise(keep(result) if keep else result)
+            return normalise(self.exercise.run(self.student, *fresh))
 
         started = time.monotonic()
         ran = guarded(work, self.left)
@@ -76,7 +75,7 @@ class Session:
 
     def gradient_flows(self) -> bool:
         """Compare the gradients of the first part with the reference's, on the first probe."""
-        exercise, args = self.exercise, self.table.probes[0]
+        exercise, args = self.exercise, self.answers.probes[0]
 
         def gradients(function: Any) -> list[np.ndarray]:
             inputs = copy_args(args, requires_grad=True)
@@ -91,7 +90,7 @@ class Session:
         with clean_torch():
             want = gradients(exercise.right)
         ran = guarded(
-            lambda: gradients(lambda *a: exercise.call(self.student, *a)), max(self.left, 0.5)
+            lambda: gradients(lambda *a: exercise.run(self.student, *a)), max(self.left, 0.5)
         )
         if not ran.ended_well or len(ran.value) != len(want):
             return False
@@ -100,10 +99,14 @@ class Session:
 
 
 def _changed(before: tuple, after: tuple) -> int | None:
-    """The position of the first tensor argument that was written into."""
+    """The position of the first argument that was written into, a tensor or a list of numbers."""
     for place, (a, b) in enumerate(zip(before, after, strict=True)):
-        if isinstance(a, torch.Tensor):
+        if isinstance(a, torch.Tensor | list):
             x, y = normalise(a), normalise(b)
-            if x.key != y.key or not np.array_equal(x.arrays[0], y.arrays[0], equal_nan=True):
+            if x.key != y.key or not all(map(_equal, x.arrays, y.arrays)):
                 return place
     return None
+
+
+def _equal(x: np.ndarray, y: np.ndarray) -> bool:
+    return np.array_equal(x, y, equal_nan=True)

@@ -67,7 +67,7 @@ class View:
         rows = []
         for letter, option in zip(LETTERS, question.options, strict=False):
             button = w.Button(description=letter, layout=w.Layout(width="2.6em", min_width="2.6em"))
-            button.tooltip = f"answer {letter}"
+            button.tooltip = f"answer {letter}: {option.text}"
             button.on_click(lambda _, letter=letter: self._clicked(letter, reason, picture))
             rows.append(w.HBox([button, w.HTML(as_html(option.text))]))
         return w.VBox([head, *rows, reason, picture])
@@ -79,7 +79,7 @@ class View:
         record(verdict, letter)
         keep = f"To keep this answer in the notebook, type it in the cell: {self.call}"
         keep = keep.replace('"..."', f'"{letter}"')
-        reason.value = shown._repr_html_() + as_html(keep)
+        reason.value = f'<div role="status">{shown._repr_html_()}{as_html(keep)}</div>'
         if self.after is not None:
             picture.clear_output(wait=True)
             with picture:

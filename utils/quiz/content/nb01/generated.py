@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from utils.quiz.content.nb01.field import FIELD
-from utils.quiz.content.nb01.waiting import WAITING
+from utils.quiz.content.nb01.x3_receptive_field import EXERCISE as FIELD
+from utils.quiz.content.nb01.x4_min_steps import EXERCISE as WAITING
 from utils.quiz.questions import Generated, Option, no, yes
 
 
@@ -30,7 +30,7 @@ def field_of_a_stack(r: random.Random) -> tuple[str, Option, list[Option]]:
         "stride-once",
         "only-stride",
     ]
-    wrong = [no(str(FIELD.wrong((n,), *numbers)), **{n: FIELD.bug(n).says}) for n in names]
+    wrong = [no(str(FIELD.wrong(n, *numbers)), **{n: FIELD.bug(n).says}) for n in names]
     return text, right, [option for option in wrong if option.text != right.text]
 
 
@@ -51,7 +51,7 @@ def step_of_a_state(r: random.Random) -> tuple[str, Option, list[Option]]:
         f"{t} steps along the lowest layer and {layer - 1} up: the layers follow as a wave.",
     )
     names = ["layer-after-layer", "same-rows", "only-layers", "product", "from-zero", "both-ones"]
-    tables = {name: WAITING.wrong((name,), num_layers, length) for name in names}
+    tables = {name: WAITING.wrong(name, num_layers, length) for name in names}
     wrong = [no(at(table), **{n: WAITING.bug(n).says}) for n, table in tables.items()]
     return text, right, [option for option in wrong if option.text != right.text]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import torch
 
-from utils.quiz.content.nb02.attend import ATTEND
+from utils.quiz.content.nb02.x2_attend import EXERCISE as ATTEND
 from utils.quiz.questions import Generated, Option, no, yes
 from utils.text.alignment import alignment_error_rate
 
@@ -36,8 +37,8 @@ def context_by_hand(r: random.Random) -> tuple[str, Option, list[Option]]:
         "mask-ignored", "masked-with-zero", "zeroed-after", "scores-used", "plain-mean",
         "best-only", "divided-by-sum",
     ):  # fmt: skip
-        number = ATTEND.wrong((name,), e, h, mask)[0].item()
-        if number == number:
+        number = ATTEND.wrong(name, e, h, mask)[0].item()
+        if math.isfinite(number):
             wrong.append(no(f"{number:.3f}", **{name: ATTEND.bug(name).says}))
     return text, right, [option for option in wrong if option.text != right.text]
 

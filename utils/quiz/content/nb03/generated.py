@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from utils.layers.attention import scaled_dot_product_attention
-from utils.quiz.content.nb03.attention import ATTENTION
 from utils.quiz.questions import Generated, Option, no, yes
 
 
@@ -97,10 +96,19 @@ def output_by_hand(r: random.Random) -> tuple[str, Option, list[Option]]:
         "Dot products, divided by √4 = 2, softmax over the keys, and the weighted mean of the "
         "values.",
     )
-    wrong = []
-    for name in ("no-scale", "scale-d", "scale-times", "no-softmax", "mean-of-values", "argmax"):
-        number = _number(ATTENTION.wrong((name,), q, k, v)[0][0, 0])
-        wrong.append(no(number, **{name: ATTENTION.bug(name).says}))
+    scores, values = (q @ k.T)[0], v[:, 0]
+
+    def mixed(scores: Tensor) -> str:
+        return _number(scores.softmax(dim=0) @ values)
+
+    wrong = [
+        no(mixed(scores), no_scale="The scores are not divided by √d."),
+        no(mixed(scores / 4), scale_d="The scores are divided by d instead of √d."),
+        no(mixed(2 * scores), scale_times="The scores are multiplied by √d. Divide."),
+        no(_number(scores / 2 @ values), no_softmax="There is no softmax: scores are no weights."),
+        no(_number(values.mean()), mean_of_values="That is the plain mean; nobody was asked."),
+        no(_number(values[scores.argmax()]), argmax="Only the best key's value. All are mixed."),
+    ]
     return text, right, _distinct(wrong, right)
 
 

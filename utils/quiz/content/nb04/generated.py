@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from utils.quiz.content.nb04.parameters import PARAMETERS
+from utils.quiz.content.nb04.x4_parameters import EXERCISE as PARAMETERS
 from utils.quiz.questions import Generated, Option, no, yes
 
 
@@ -34,7 +34,7 @@ def count_parameters(r: random.Random) -> tuple[str, Option, list[Option]]:
     }
     wrong = []
     for name, reason in reasons.items():
-        number = PARAMETERS.wrong((name,), *args)
+        number = PARAMETERS.wrong(name, *args)
         if number != PARAMETERS.right(*args):
             wrong.append(no(f"{number:,}", **{name: reason}))
     return text, right, wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from utils.quiz.content.nb05.sinusoid import SINUSOID
+from utils.quiz.content.nb05.x1_sinusoid import EXERCISE as SINUSOID
 from utils.quiz.questions import Generated, Option, no, yes
 
 
@@ -22,7 +22,7 @@ def one_entry(r: random.Random) -> tuple[str, Option, list[Option]]:
     )
     wrong = [
         no(
-            f"{float(SINUSOID.wrong((name,), position + 1, d, base)[position, column]):.3f}",
+            f"{float(SINUSOID.wrong(name, position + 1, d, base)[position, column]):.3f}",
             **{name: SINUSOID.bug(name).says},
         )
         for name in (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import torch
+from torch import Tensor
 
-from utils.quiz.content.nb06.masked import MASKED
-from utils.quiz.content.nb06.padding import PADDING
+from utils.quiz.content.nb06.x3_decoder_masks import EXERCISE as PADDING
 from utils.quiz.questions import Generated, Option, no, yes
 
 
@@ -38,7 +38,7 @@ def allowed_looks(r: random.Random) -> tuple[str, Option, list[Option]]:
     }
     wrong = []
     for name, reason in reasons.items():
-        number = int(PADDING.wrong((name,), *args)[1].sum())
+        number = int(PADDING.wrong(name, *args)[1].sum())
         if number != count:
             wrong.append(no(str(number), **{name: reason}))
     return text, right, wrong
@@ -49,7 +49,6 @@ def leaking_weight(r: random.Random) -> tuple[str, Option, list[Option]]:
     scores = torch.tensor([[float(r.randint(-2, 3)) for _ in range(4)]])
     hidden = sorted(r.sample(range(4), 2))
     mask = torch.tensor([[i not in hidden for i in range(4)]])
-    args = (torch.ones(1, 1), scores.T, torch.zeros(4, 1), mask)  # width 1: the keys are the scores
     names = ", ".join(str(i + 1) for i in hidden)
     text = (
         f"One query has the scores [{', '.join(f'{s:g}' for s in scores[0].tolist())}] (already "
@@ -57,19 +56,22 @@ def leaking_weight(r: random.Random) -> tuple[str, Option, list[Option]]:
         "softmax. How much weight do the forbidden keys get together?"
     )
 
-    def leak(*bugs: str) -> str:
-        return f"{float(MASKED.wrong(bugs, *args)[1][~mask].sum()):.3f}"
+    def leak(forbidden: Tensor) -> str:
+        weights = torch.where(mask, scores, forbidden).softmax(dim=-1)
+        return f"{float(weights[~mask].sum()):.3f}"
 
-    right = yes(leak("zeros"), "A score of 0 is an ordinary score: exp(0) = 1 for each of them.")
+    right = yes(
+        leak(torch.zeros(4)), "A score of 0 is an ordinary score: exp(0) = 1 for each of them."
+    )
     return (
         text,
         right,
         [
             no("0.000", zero_blocks="That is what −∞ would give. exp(0) is 1, not 0."),
-            no(leak("not-masked"), mask_ignored="That is their weight without any mask."),
+            no(leak(scores), mask_ignored="That is their weight without any mask."),
             no("0.500", uniform="Two of four keys, but softmax does not share evenly."),
-            no(leak("minus-one"), minus_one="That is what a fill of −1 would give."),
-            no(leak("ones-filled"), exp_one="That is what a fill of 1 would give: exp(1)."),
+            no(leak(-torch.ones(4)), minus_one="That is what a fill of −1 would give."),
+            no(leak(torch.ones(4)), exp_one="That is what a fill of 1 would give: exp(1)."),
         ],
     )
 

@@ -1,0 +1,301 @@
+"""Slips that can be read off the syntax tree of a student's solution, without running it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from utils.quiz.naming.finding import Finding
+from utils.quiz.naming.trees import SPOKEN, callee, is_own, number, of_module
+
+SLIPS = """
+thrown-away 8.5: The result of {0} is thrown away: it is something new, the old value stays as it
+  was, and no name keeps the new one.
+comparison-alone 8.5: `==` only compares, and nothing keeps the answer; `=` gives a name a value.
+return-in-loop 8.5: The `return` stands inside the loop, so only the first round is done.
+argument-unused 7.2: The argument `{0}`{1} is never used, so it cannot change the result.
+argument-overwritten 7: The argument `{0}` is written over before it was ever looked at.
+return-missing 7: In one of the cases of this `if` nothing is returned: there the result is None.
+softmax-without-axis 7: The softmax is not told its axis and guesses: the first or the second.
+caret-power 7: `^` is no power in Python (it compares bits); a power is written `**`.
+is-for-equal 7: `is` asks whether two things are the same object; `==` asks for equal values.
+reduces-everything 6.8: `{0}` has no axis and makes one number of the whole tensor, batch and all.
+assigned-twice 6.5: `{0}` gets a new value here before that of line {1} was used: that one is lost.
+size-typed-in 6.5: The number {0} is typed in as a size; for inputs of other sizes it is wrong.
+variable-unused 6: `{0}` is computed here and then never used.
+mutable-default 6: This default is made once: what one call puts into it is there in the next.
+floor-division 5: `//` divides and rounds down, so everything behind the point is lost.
+missing-operation 5.5: There is no {0} in it; the usual solutions all have one.
+loop-variable-unused 5.2: `{0}` is not used inside its loop, so each round does the very same.
+shadows-builtin 5: `{0}` is a name of Python's own; from here on it means something else.
+foreign-operation 5: There is a step in it ({0}) that none of the usual solutions has.
+"""
+_rows = re.findall(r"^(\S+) ([\d.]+): (.*(?:\n  .*)*)", SLIPS, re.MULTILINE)
+SAID = {kind: (float(score), " ".join(says.split())) for kind, score, says in _rows}
+REMARKS = {
+    "always-on": "`F.dropout` without `training=self.training` stays on after `.eval()`, too.",
+    "anew": "a dropout made inside the call is new each time, so `.eval()` never reaches it.",
+    "cut": "`{}` cuts the gradient: what comes before it cannot learn through this step.",
+    "copy": "`torch.tensor({0})` copies `{0}` and cuts its gradient; it is a tensor already.",
+    "print": "the `print` is still there; whoever calls the function in a loop sees it each time.",
+}
+# Methods of lists, sets and graphs that are called for their effect, as a tensor's seldom are.
+EFFECTS = {"sort", "add", "index", "copy", "register_hook", "backward", "retain_grad", "to"}
+STEPS = {"cat", "stack", *dir(torch.Tensor), *dir(nn.functional)}
+NEW_TENSOR = {name for name in STEPS - EFFECTS if name[-1] != "_"}
+REDUCTIONS = {"sum", "mean", "max", "min", "amax", "amin", "std", "var", "norm", "logsumexp"}
+SIZED = set("view reshape zeros ones full empty randn arange range eye expand sqrt Linear".split())
+# Operations worth a word; who has one of `WHOLE` may have others inside it.
+NOTABLE = set("softmax sigmoid relu dropout sort mean max std sqrt exp log tanh flip roll".split())
+NOTABLE |= {"abs", "cumsum", "round", "clamp", "norm", "argmax", "tril", "normalize"}
+WHOLE = set("scaled_dot_product_attention layer_norm layernorm norm normalize std softmax".split())
+INSTEAD = {"softmax": "exp", "mean": "sum", "relu": "clamp", "tril": "arange", "sqrt": "pow"}
+ALIKE = {"amax": "max", "rsqrt": "sqrt", "log_softmax": "softmax", "var": "std", "triu": "tril"}
+Function, ANY = ast.FunctionDef | ast.Lambda, ast.Load | ast.Store
+
+
+def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Finding]:
+    """What may be wrong with a solution that runs, the most specific first.
+
+    ``wanted`` are trees of right solutions, ``names`` the arguments as the task spells them.
+    """
+    looks = (_calls, _operators, _operations)
+    found = [*thrown_away(tree), *(f for look in looks for f in look(tree, wanted))]
+    for function in _of(tree, Function):
+        found += [*_arguments(function, wanted, names), *_variables(function)]
+        found += _flow(function) if isinstance(function, ast.FunctionDef) else []
+    return sorted(dict.fromkeys(found), key=lambda f: -f.score)
+
+
+def thrown_away(tree: ast.AST) -> Iterator[Finding]:
+    """Lines that compute something and do not keep it."""
+    for node in _of(tree, ast.Expr):
+        value, name = node.value, callee(node.value)
+        if isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
+            yield _found("comparison-alone", node)
+        elif isinstance(value, ast.BinOp | ast.Compare):
+            yield _found("thrown-away", node, "this line")
+        elif isinstance(value, ast.Call) and name in NEW_TENSOR and not is_own(value.func):
+            if not _given(value) & {"out", "inplace"}:
+                yield _found("thrown-away", node, f"`{name}`", piece=name)
+
+
+def lost_axes(tree: ast.AST) -> Iterator[ast.Call]:
+    """Sums, means and the like over one axis that do not keep it."""
+    for call in _of(tree, ast.Call):
+        if callee(call) in REDUCTIONS and not is_own(call.func):
+            kept = any(isinstance(a, ast.Constant) and a.value is True for a in call.args)
+            axis = any(number(a) is not None for a in call.args) or _given(call) & {"dim", "axis"}
+            if axis and not kept and not _given(call) & {"keepdim", "keepdims"}:
+                yield call
+
+
+def typed_sizes(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Whole numbers from 4 on, typed in where a size is meant (2 and 3 often count something)."""
+    for call in _of(tree, ast.Call):
+        for node in (n for a in call.args for n in (a, *getattr(a, "elts", ()))):
+            if callee(call) in SIZED and type(number(node)) is int and number(node) > 3:
+                yield node
+
+
+def _found(kind: str, node: ast.AST, *words: Any, piece: str = "") -> Finding:
+    (score, says), line = SAID[kind], getattr(node, "lineno", 0)
+    where, look = (f"Line {line}: ", f"Look at line {line}") if line else ("", "Look once more")
+    brief = f"{look} ({kind.replace('-', ' ')})."
+    return Finding(kind, where + says.format(*words), score, line, brief, piece)
+
+
+def _of(tree: ast.AST, kind: Any) -> Iterator[Any]:
+    return (node for node in ast.walk(tree) if isinstance(node, kind))
+
+
+def _given(call: ast.Call) -> set[str | None]:
+    return {k.arg for k in call.keywords}
+
+
+def _names(tree: Any, context: Any = ast.Load) -> list[str]:
+    parts = tree if isinstance(tree, list) else [tree]
+    return [n.id for p in parts for n in _of(p, ast.Name) if isinstance(n.ctx, context)]
+
+
+def _has_axis(call: ast.Call) -> bool:
+    """Is more given than the tensor, which comes first in ``torch.sum(x, 1)``?"""
+    return bool(_given(call) & {"dim", "axis"}) or len(call.args) > _of_package(call)
+
+
+def _of_package(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) or of_module(getattr(call.func, "value", None))
+
+
+def _parameters(function: Function) -> list[str]:
+    args = function.args
+    return [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs) if a.arg != "self"]
+
+
+def _unused(function: Function) -> dict[int, str]:
+    used = _names(function.body)
+    return {i: a for i, a in enumerate(_parameters(function)) if a not in used and a[0] != "_"}
+
+
+def _arguments(function: Function, wanted: list[ast.AST], names: list[str]) -> Iterator[Finding]:
+    own, name = _parameters(function), getattr(function, "name", "")
+    right = (f for tree in wanted for f in _of(tree, ast.FunctionDef) if f.name == name)
+    unneeded = {place for f in right for place in _unused(f)}  # some do well without them
+    for place, argument in _unused(function).items():
+        if place not in unneeded:
+            other = names[place] if len(names) == len(own) else argument
+            task = f" (`{other}` in the task)" if other != argument else ""
+            yield _found("argument-unused", function, argument, task, piece=argument)
+    for statement in function.body if name else ():
+        for lost in {*_targets(statement)} & {*own} - {*_names(statement)}:
+            yield _found("argument-overwritten", statement, lost, piece=lost)
+        own = [a for a in own if a not in _names(statement, ANY)]
+    for default in (*function.args.defaults, *function.args.kw_defaults):
+        if isinstance(default, ast.List | ast.Dict | ast.Set):
+            yield _found("mutable-default", default)
+
+
+def _targets(statement: ast.AST) -> list[str]:
+    """The names that a plain assignment gives a value, ``a = ...`` but not ``a, b = ...``."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def _variables(function: Function) -> Iterator[Finding]:
+    read = _names(function) + [n for s in _of(function, ast.Global | ast.Nonlocal) for n in s.names]
+    for node in _of(function, ast.Assign):
+        for name in _targets(node):
+            if name not in read and name[0] != "_":
+                yield _found("variable-unused", node, name, piece=name)
+            if name in vars(builtins):
+                yield _found("shadows-builtin", node, name, piece=name)
+    blocks = [getattr(n, field, None) for n in ast.walk(function) for field in ("body", "orelse")]
+    for block in (b for b in blocks if isinstance(b, list)):
+        for here, first in enumerate(block):
+            known = isinstance(getattr(first, "value", None), ast.Constant)  # a start such as 0
+            for name in [] if known else _targets(first):
+                second = next((s for s in block[here + 1 :] if name in _names(s, ANY)), None)
+                if second and name in _targets(second) and name not in _names(second):
+                    yield _found("assigned-twice", second, name, first.lineno, piece=name)
+
+
+def _flow(function: ast.FunctionDef) -> Iterator[Finding]:
+    """Loops that end too early or repeat themselves, and cases without a result."""
+    for loop in _of(function, ast.For | ast.While):
+        for node in loop.body:
+            if isinstance(node, ast.Return) and not any(_of(loop, ast.Continue)):
+                yield _found("return-in-loop", node)
+        name = getattr(getattr(loop, "target", None), "id", "_")
+        if name[0] != "_" and name not in _names(loop.body):
+            yield _found("loop-variable-unused", loop, name)
+    last = function.body[-1]
+    if isinstance(last, ast.If) and any(_of(last, ast.Return)) and _falls_off([last]):
+        yield _found("return-missing", last)
+
+
+def _falls_off(block: list[ast.stmt]) -> bool:
+    """Can the end of the block be reached?"""
+    last = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _falls_off(last.body) or _falls_off(last.orelse)
+    return not isinstance(last, ast.Return | ast.Raise | ast.With | ast.Try | ast.While | ast.Match)
+
+
+def _calls(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
+    right = {n.value for w in wanted for n in _of(w, ast.Constant) if type(n.value) is int}
+    for node in (n for n in typed_sizes(tree) if number(n) not in right):
+        yield _found("size-typed-in", node, number(node))
+    fine = {callee(c) for w in wanted for c in _of(w, ast.Call) if not _has_axis(c)}
+    for call in (c for c in _of(tree, ast.Call) if not _has_axis(c)):
+        name = callee(call)
+        if name in REDUCTIONS - fine and isinstance(call.func, ast.Attribute):
+            yield _found("reduces-everything", call, name, piece=name)
+        if name == "softmax" and _of_package(call) or name == "Softmax" and not call.args:
+            yield _found("softmax-without-axis", call, piece="softmax")
+
+
+def _operators(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
+    floors = any(isinstance(n, ast.FloorDiv) for w in wanted for n in ast.walk(w))
+    for node in _of(tree, ast.BinOp):
+        if isinstance(node.op, ast.BitXor) and number(node.right) is not None:
+            yield _found("caret-power", node)
+        if isinstance(node.op, ast.FloorDiv) and wanted and not floors:
+            yield _found("floor-division", node)
+    for node in _of(tree, ast.Compare):
+        sides = [s.value for s in (node.left, *node.comparators) if isinstance(s, ast.Constant)]
+        if isinstance(node.ops[0], ast.Is | ast.IsNot) and {*map(type, sides)} - {type(None)}:
+            yield _found("is-for-equal", node)
+
+
+def _operations(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
+    """Operations that no right solution has, and those that all have but this one."""
+    mine, right = _used(tree), [set(_used(w)) for w in wanted] or [set()]
+    for name in sorted(NOTABLE & set(mine) - set().union(*right)) if wanted else ():
+        yield _found("foreign-operation", mine[name], SPOKEN.get(name, name), piece=name)
+    common = set.intersection(*right)
+    lacking = NOTABLE & common - set(mine) if not WHOLE & set(mine) - common else ()
+    for name in sorted(n for n in lacking if INSTEAD.get(n) not in mine):
+        yield _found("missing-operation", ast.Module([], []), SPOKEN.get(name, name), piece=name)
+
+
+def _used(tree: ast.AST) -> dict[str, ast.AST]:
+    """The operations in a tree, each under one name and with one of its places."""
+    found = {callee(c).lower(): c for c in _of(tree, ast.Call)}
+    for node in (n for n in _of(tree, ast.BinOp) if isinstance(n.op, ast.Pow)):
+        if ast.unparse(node.right).strip("()") in ("0.5", "1 / 2", "-0.5", "-1 / 2"):
+            found["sqrt"] = node
+    return {ALIKE.get(name, name): node for name, node in found.items()}
+
+
+def remarks(student: Any, tree: ast.AST) -> list[str]:
+    """True remarks about a solution that passed, at most two."""
+    lines = {node.lineno: REMARKS[key].format(word) for key, node, word in _remarks(tree)}
+    found = [f"Line {line}: {text}" for line, text in lines.items()]
+    parts = student.modules() if isinstance(student, nn.Module) else ()
+    if any(isinstance(m, nn.Dropout) and m.p > 0 and m.training for m in parts):
+        found.insert(0, "The module is in training mode, so its dropout is on.")
+    return found[:2]
+
+
+def _remarks(tree: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
+    for function in _of(tree, ast.FunctionDef):
+        yield from (("cut", node, callee(node)) for node in _cuts(function))
+    methods = (n for n in _of(tree, ast.Attribute) if n.attr in NEW_TENSOR - set(dir(list)))
+    tensors = {n.value.id for n in methods if isinstance(n.value, ast.Name)}
+    for call in _of(tree, ast.Call):
+        name, first = callee(call), getattr((call.args or [None])[0], "id", "")
+        free = isinstance(call.func, ast.Attribute) and _of_package(call) and len(call.args) < 3
+        if name == "dropout" and free and "training" not in _given(call):
+            yield "always-on", call, ""
+        elif name == "" and callee(getattr(call.func, "func", None)) == "Dropout":
+            yield "anew", call, ""
+        elif name == "print" or name == "tensor" and first in tensors:
+            yield {"tensor": "copy"}.get(name, name), call, first
+
+
+def _cuts(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Where the gradient ends on the way to what is returned.  Chosen tokens never have one."""
+    path = [r.value for r in _of(function, ast.Return) if r.value]
+    for value in path:  # grows on the way: whatever gives a value to a name that is used
+        for change in _of(function, ast.Assign | ast.AugAssign):
+            targets = getattr(change, "targets", None) or [change.target]
+            if change.value not in path and {*_names(value)} & {*_names(targets, ANY)}:
+                path.append(change.value)
+    steps = [node for value in path for node in ast.walk(value)]
+    if {"argmax", "multinomial", "topk"} & {callee(node) for node in steps}:
+        return
+    for node in steps:
+        inner = getattr(getattr(node, "func", node), "value", None)
+        method = isinstance(node, ast.Call) and callee(node) in ("detach", "numpy")
+        data = isinstance(node, ast.Attribute) and node.attr == "data" and not is_own(node)
+        if (method or data) and callee(inner) not in ("max", "amax"):  # these shift a softmax
+            yield node
+    blocks = (b for b in _of(function, ast.With) if {*path} & {*ast.walk(b)})
+    around = [*function.decorator_list, *(i.context_expr for b in blocks for i in b.items)]
+    yield from (node for node in around if callee(node) in ("no_grad", "inference_mode"))

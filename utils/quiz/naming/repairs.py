@@ -1,0 +1,129 @@
+"""Repair a student's own code: the edit that makes it right tells what was wrong, and where.
+
+Where no single edit does, one may turn the code into a known wrong answer: it has two mistakes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from utils.quiz.naming import prints
+from utils.quiz.naming.answers import Answers, Variant, copy_args, error_text
+from utils.quiz.naming.edits import Edit, edits_of
+from utils.quiz.naming.sources import Source
+from utils.quiz.outcome import Outcome, failed, normalise, same
+
+SECONDS = 0.035  # of CPU time for trying edits
+MEETINGS = 10  # second mistakes looked up at the most
+
+
+@dataclass(frozen=True)
+class Repair:
+    """An edit of the student's text that makes it right, or right but for a known variant."""
+
+    edit: Edit
+    rest: Variant | None = None
+
+
+def repairs(answers: Answers, source: Source, outcomes: list[Outcome]) -> Iterator[Repair]:
+    """Edits that repair the solution, as they are found."""
+    attempt = _Attempt(answers, source, outcomes)
+    yield from attempt.single()
+    yield from attempt.double()
+
+
+class _Attempt:
+    def __init__(self, answers: Answers, source: Source, outcomes: list[Outcome]):
+        self.answers, self.source = answers, source
+        self.tolerance = answers.exercise.tolerance
+        self.right = answers.right[: len(answers.probes)]
+        wrong = [i for i, r in enumerate(self.right) if not self._fits(outcomes[i], i)]
+        # The probe that is tried first: one on which it is wrong, with numbers if there are any.
+        self.pivot = min(wrong, key=lambda i: bool(outcomes[i].raised))
+        self.before = outcomes[self.pivot]
+        self.halves: list[tuple[Edit, Outcome]] = []
+
+    def _fits(self, outcome: Outcome, probe: int) -> bool:
+        return same(outcome, self.right[probe], self.tolerance)
+
+    def _run(self, edit: Edit, probe: int) -> Outcome:
+        try:
+            torch.manual_seed(0)
+            solution = self.source.define(edit)
+            args = copy_args(self.answers.probes[probe])
+            return normalise(self.answers.exercise.run(solution, *args))
+        except Exception as error:
+            return failed(error_text(error))
+
+    def single(self) -> Iterator[Repair]:
+        end = time.process_time() + SECONDS
+        others = [i for i in range(len(self.right)) if i != self.pivot]
+        for edit in self._edits():
+            if time.process_time() > end:
+                return
+            outcome = self._run(edit, self.pivot)
+            if self._fits(outcome, self.pivot):
+                if all(self._fits(self._run(edit, i), i) for i in others):
+                    yield Repair(edit)
+                    end = min(end, time.process_time() + SECONDS / 4)
+            elif self._is_news(edit, outcome):
+                self.halves.append((edit, outcome))
+
+    def _edits(self) -> list[Edit]:
+        """The edits of the solution and its helpers, in the order in which to try them."""
+        answers = self.answers
+        found = edits_of(self.source.tree, answers.bools, answers.constants)
+        return [edit for edit in found if edit.undone]
+
+    def _is_news(self, edit: Edit, outcome: Outcome) -> bool:
+        """Could this be half of a repair: numbers, of the right shape, not those of before?"""
+        right = self.right[self.pivot]
+        return (
+            not outcome.raised
+            and outcome.key == right.key
+            and not edit.loses
+            and variety(outcome) * 2 >= variety(right)
+            and not same(outcome, self.before, self.tolerance)
+        )
+
+    def double(self) -> Iterator[Repair]:
+        """Meet in the middle: the student's code with one edit is a right one with another."""
+        variants, table = self.answers.table
+        if not variants:
+            return
+        parts, met = len(self.answers.exercise.parts), 0
+        for edit, outcome in self.halves:
+            mine = prints.take(outcome, parts)
+            column = prints.Print(*(a[:, self.pivot] for a in vars(table).values()))
+            hits = np.flatnonzero(prints.agree(mine, column, self.tolerance)[:, 0])
+            for hit in hits[:2]:
+                rest = variants[hit]
+                likely = rest.bugs or edit.weight + rest.weight >= 4.5
+                if len(rest.bugs) > 1 or not likely or rest.kind == "wrong-return":
+                    continue
+                met += 1
+                if met > MEETINGS:
+                    return
+                if all(self._agrees(edit, table, hit, i) for i in range(len(self.right))):
+                    yield Repair(edit, rest)
+                    break
+
+    def _agrees(self, edit: Edit, table: prints.Print, variant: int, probe: int) -> bool:
+        outcome = self._run(edit, probe)
+        if outcome.raised:
+            return bool(table.codes[variant, probe, 0] == prints.RAISED)
+        mine = prints.take(outcome, len(self.answers.exercise.parts))
+        theirs = prints.Print(*(a[variant, probe] for a in vars(table).values()))
+        return bool(prints.agree(mine, theirs, self.tolerance)[0])
+
+
+def variety(outcome: Outcome) -> int:
+    """How many different numbers there are, at most 8: zeros or NaN everywhere say little."""
+    rows = [a.ravel() for a in outcome.arrays]
+    row = np.concatenate(rows) if rows else np.zeros(0)
+    return min(len(np.unique(np.round(row[np.isfinite(row)], 4))), 8)
