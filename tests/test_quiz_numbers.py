@@ -139,7 +139,7 @@ def test_of_a_right_answer_nothing_is_said(exercise):
     assert transforms.explain(*asked(exercise, right)) == []
     assert transforms.symptoms(*asked(exercise, right)) == []
     assert influence.explain(run, run, args, NAMES[right], parts, 1e-4) == []
-    assert counterexample.smallest(run, run, args, NAMES[right], 1e-4) == ""
+    assert counterexample.smallest(run, run, args, NAMES[right], ("result",), 1e-4) == ""
 
 
 def test_a_part_that_stays_unexplained_keeps_the_other_from_naming():
@@ -214,11 +214,11 @@ def test_what_an_input_should_not_change_or_should_is_said(right, wrong, args, k
 
 def test_the_smallest_counterexample_is_small_and_round():
     text = counterexample.smallest(
-        runner(lambda x: x.flip(-1)), runner(lambda x: x * 1.0), (randn(4, 7),), ["x"], 1e-4
+        runner(lambda x: x.flip(-1)), runner(lambda x: x * 1.0), (randn(4, 7),), ["x"], ONE, 1e-4
     )
     assert "`x` = [[1, 0]]. Came: [[0, 1]]. Expected: [[1, 0]]." in text
     text = counterexample.smallest(
-        runner(without_scale), runner(attention), MASKED, NAMES[attention], 1e-4
+        runner(without_scale), runner(attention), MASKED, NAMES[attention], BOTH, 1e-4
     )
     assert "`q`" in text and "Came" in text and len(text) < 300
 
@@ -226,11 +226,11 @@ def test_the_smallest_counterexample_is_small_and_round():
 def test_a_large_counterexample_shows_one_place_and_never_raises():
     right = lambda x: x.reshape(3, 3, 3) * 1.0  # noqa: E731, for this one shape only
     text = counterexample.smallest(
-        runner(lambda x: right(x) + 1), runner(right), (torch.zeros(27),), ["x"], 1e-4
+        runner(lambda x: right(x) + 1), runner(right), (torch.zeros(27),), ["x"], ONE, 1e-4
     )
     assert "At [0, 0, 0]: came 1, expected 0" in text and "shape (27,)" in text
     broken = lambda *a: 1 / 0  # noqa: E731
-    assert counterexample.smallest(broken, broken, (1, "a", None), ["x"], 1e-4) == ""
+    assert counterexample.smallest(broken, broken, (1, "a", None), ["x"], ("result",), 1e-4) == ""
 
 
 @pytest.mark.parametrize(

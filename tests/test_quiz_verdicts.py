@@ -46,7 +46,7 @@ def test_a_right_solution_passes_with_the_librarys_network_too(key, source):
     given = {} if key == "X07-2" else {"FFN": FeedForward}
     for verdict in (verdict_on(key, source), verdict_on(key, source, **given)):
         assert verdict.status == "passed", verdict
-        assert not verdict.remarks, verdict
+        assert all("dropout" in remark for remark in verdict.remarks), verdict
 
 
 def filled(reference: torch.nn.Module, library: torch.nn.Module) -> torch.nn.Module:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -51,11 +54,24 @@ def diagnose(exercise: Exercise, student: Any, attempt: int = 2) -> Verdict:
                 "replaced in this kernel. Restart the kernel and run the notebook from the top.",
             )
     session = Session(exercise, student)
-    found = _diagnose(session, verdict, attempt)
+    with _no_collection():
+        found = _diagnose(session, verdict, attempt)
     if session.printed and found.status != Status.BLANK and found.mistake != "prints-without-end":
         remark = "What the function prints is not shown during a check; call it yourself to see it."
         found = replace(found, remarks=(*found.remarks, remark))
     return found
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Python's search for garbage may take longer than the whole check, so it waits."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @cache
@@ -104,11 +120,11 @@ def _diagnose(session: Session, verdict: Any, attempt: int) -> Verdict:
 
 def _wrong(case: Case, found: list[Finding], verdict: Any, attempt: int) -> Verdict:
     session, exercise = case.session, case.exercise
-    remarks = []
+    remarks, stopped = [], ""
     if case.error is not None:
         where = errors.place(case.error, session.student)
-        stopped = f"Python stopped with {_short(case.error)}"
-        remarks.append(stopped + (f" in {where}." if where else "."))
+        stopped = f"Python stopped with {_short(case.error)}" + (f" in {where}." if where else ".")
+        remarks.append(stopped)
     best = found[0] if found else None
     if session.changed is not None:
         text = GENERAL["changes-inputs"].format(_argument(session, session.changed))
@@ -129,12 +145,14 @@ def _wrong(case: Case, found: list[Finding], verdict: Any, attempt: int) -> Verd
         clues = [f.says for f in _symptoms(case)[:2]]
     text = " ".join(clues)
     if case.error is not None:
-        return verdict(Status.RAISED, text or "Python stopped on the way.", **more)
+        more["remarks"] = tuple(remarks) if text else ()
+        return verdict(Status.RAISED, text or stopped, **more)
     example = counterexample.smallest(
         runner(session),
         right_runner(case.answers),
         case.answers.all[case.pivot],
         case.answers.names,
+        exercise.parts,
         exercise.tolerance,
     )
     clue = f"A clue: {text}" if text else "The numbers are not right."
@@ -255,5 +273,5 @@ def _unwritten(error: BaseException, student: Any) -> bool:
 
 
 def _short(error: BaseException) -> str:
-    text = error_text(error).split("\n")[0].rstrip(".")
+    text = error_text(error).split("\n")[0].rstrip(".: ")
     return text if len(text) <= 160 else text[:157] + "..."

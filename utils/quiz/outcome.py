@@ -45,6 +45,8 @@ def normalise(value: Any) -> Outcome:
     def leaf(array: np.ndarray, kind: str) -> tuple:
         if array.size > LARGEST:
             raise ValueError(f"the result has {array.size:,} numbers, far more than asked for")
+        if array.dtype.kind == "c":
+            raise ValueError("the result holds complex numbers, expected were real ones")
         truth = array.dtype.kind == "b"
         arrays.append(array.astype(np.float64))
         kinds.append(f"{kind} {array.dtype}")

@@ -164,10 +164,15 @@ def _how_far(part: Part) -> Iterator[Finding]:
 
 
 def smallest(
-    run: Callable, right: Callable, args: tuple, names: list[str], tolerance: float
+    run: Callable,
+    right: Callable,
+    args: tuple,
+    names: list[str],
+    parts: tuple[str, ...],
+    tolerance: float,
 ) -> str:
     """A small input on which the solution is wrong, what came there, and what was expected."""
-    search = _Search(run, right, tolerance)
+    search = _Search(run, right, parts, tolerance)
     try:
         with np.errstate(all="ignore"):
             found = search.wrong(args)
@@ -179,8 +184,8 @@ def smallest(
 class _Search:
     """Makes a failing input smaller as long as it fails in the same way."""
 
-    def __init__(self, run: Callable, right: Callable, tolerance: float):
-        self.run, self.right, self.tolerance = run, right, tolerance
+    def __init__(self, run: Callable, right: Callable, parts: tuple, tolerance: float):
+        self.run, self.right, self.parts, self.tolerance = run, right, parts, tolerance
         self.runs, self.end, self.way = 0, time.perf_counter() + SECONDS, None
 
     def wrong(self, args: tuple) -> Found | None:
@@ -200,7 +205,7 @@ class _Search:
             way = (same_shape, seen, bool(np.isnan(mine).any()))
             self.way = self.way or way
             usable = good.size and mine.size and not np.isnan(good).any()
-            label = f" Of the results, number {i + 1} is wrong." if len(expected) > 1 else ""
+            label = f" Wrong is the {self.parts[i]}." if len(expected) == len(self.parts) > 1 else ""
             return (mine, good, label) if way == self.way and usable else None
         return None
 

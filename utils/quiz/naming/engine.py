@@ -126,6 +126,8 @@ def _doubt(case: Case, finding: Finding, found: list[Finding]) -> float:
         text = "\n".join(case.source.lines) if case.source else ""
         foreign = kind in PRESENT and piece.isidentifier() and text and piece not in text
         return -1.3 if foreign or kind in SLIGHT and kind not in repaired else 0.0
+    if kind == "argument-unused" and case.error is not None:
+        return -0.5  # it may just not have come that far
     if kind == "ignored-argument":  # one changed entry does not prove it
         return 0.0 if "argument-unused" in others else -0.5
     if kind in TELLING:

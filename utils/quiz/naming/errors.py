@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from utils.quiz.naming import habits
+from utils.quiz.naming.answers import error_text
 from utils.quiz.naming.finding import Finding
 from utils.quiz.naming.trees import callee, number, subject
 
@@ -349,7 +350,7 @@ def _scene(error: BaseException, student: Any) -> Scene:
     while step:  # the innermost step that is in the student's own text
         found = step if step.tb_frame.f_code.co_filename in files else found
         step = step.tb_next
-    text = f"{type(error).__name__}: {error}"
+    text = error_text(error)
     if found is None:
         return Scene(error, text, student)
     frame, line = found.tb_frame, found.tb_lineno

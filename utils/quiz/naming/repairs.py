@@ -61,9 +61,11 @@ class _Attempt:
             return failed(error_text(error))
 
     def single(self) -> Iterator[Repair]:
+        edits = self._edits()
+        self.source.define(edits[0]) if edits else None  # the first time costs more than the rest
         end = time.process_time() + SECONDS
         others = [i for i in range(len(self.right)) if i != self.pivot]
-        for edit in self._edits():
+        for edit in edits:
             if time.process_time() > end:
                 return
             outcome = self._run(edit, self.pivot)

@@ -232,6 +232,8 @@ def _numbers(site: Site) -> Iterator[Slip]:
     old, owner = number(site.node), site.owner
     if isinstance(owner, ast.Call) and callee(owner) in ("masked_fill", "where"):
         return  # what is filled in has words of its own
+    if isinstance(owner, ast.UnaryOp) and isinstance(owner.op, ast.USub):
+        return  # it was met with its sign
     if isinstance(owner, ast.Subscript) and callee(owner.value) == "shape":
         yield from slips_of_calls.sizes(site.node, old)
         return

@@ -194,7 +194,8 @@ def _fills(node: ast.Call, name: str) -> Iterator[Slip]:
             made = ("wrong-fill", f"the hidden places are filled with {value:g}: {does}")
         text = "with a number" if old is None else f"with {old:g}"
         undone = ("wrong-fill", f"the hidden places are filled {text} that does not hide them")
-        yield Slip(_with(node, len(node.args) - 1, filled), made, undone, 2.5, name)
+        weight = 2.5 if made else 2.9
+        yield Slip(_with(node, len(node.args) - 1, filled), made, undone, weight, name)
 
 
 def _ranges(node: ast.Call) -> Iterator[Slip]:

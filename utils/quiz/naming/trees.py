@@ -92,7 +92,7 @@ def expression(template: str, **holes: Any) -> Any:
         def visit_Name(self, node: ast.Name) -> Any:
             return holes.get(node.id, node)
 
-    return Fill().visit(ast.parse(template, mode="eval").body)
+    return ast.fix_missing_locations(Fill().visit(ast.parse(template, mode="eval").body))
 
 
 def like(node: Any, **changes: Any) -> Any:

@@ -105,6 +105,7 @@ EXERCISE = Exercise(
     name="masked_attention",
     reference=masked_attention,
     library=scaled_dot_product_attention,
+    finish=finish,
     bugs=BUGS,
     steps={
         "q @ k.transpose(-2, -1)": "A score compares one query (row) with one key (column).",
