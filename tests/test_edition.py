@@ -105,7 +105,7 @@ VERSIONS = {
     OURS: "",
     OURS.replace(" / math.sqrt(q.shape[-1])", ""): "cell 5 does not pass X03-1: ✘ X03-1",
     OURS.replace("our_attention", "attention"): "must define our_attention last, not attention",
-    OURS.replace("math", "numbers"): "cell 5 does not pass X03-1: ! X03-1: raised",
+    OURS.replace("math", "numbers"): "cell 5 does not pass X03-1: ✘ X03-1: mistake named",
     OURS.replace("-2, -1", "1, 2"): "cell 5 does not pass X03-1: ✔ X03-1: passed\n",  # 3-D only
     "our_attention = attention": "must define our_attention last, not None",
     "": "",  # none in this cell: below, the student's name means the library's

@@ -80,40 +80,19 @@ def test_unnamed_mistake_says_what_is_seen():
 
     verdict = check("X03-1", odd)
     assert verdict.status == "mistake unnamed"
-    assert "The weights is right" not in verdict.message
-    assert "weights are right" in verdict.message
-
-    def nans(q, k, v):
-        output, weights = right(q, k, v)
-        output[0, 1, 2] = float("nan")
-        return output, weights
-
-    assert "NaN entries, the first at index (0, 1, 2)" in check("X03-1", nans).message
-
-    def leaks(q, k, v):
-        output, weights = right(q, k, v)
-        return output + 0.01 * output.mean(0), weights
-
-    assert "only the second one does" in check("X03-1", leaks).message
+    assert "the output is the right one plus 0.123" in verdict.message
+    assert "Wrong is the output." in verdict.message
 
     def shape(q, k, v):
         output, weights = right(q, k, v)
         return output[:, :, :2], weights
 
-    assert (
-        "The output has shape (2, 5, 2), expected shape (2, 5, 6)" in check("X03-1", shape).message
-    )
+    assert "In the output columns are missing at the end" in check("X03-1", shape).message
 
     def type_(q, k, v):
         return "done"
 
     assert "the text 'done'" in check("X03-1", type_).message
-
-    def rows(q, k, v):
-        output, weights = right(q, k, v)
-        return output, weights * torch.linspace(0.5, 0.9, q.shape[1])[:, None] ** 2
-
-    assert "rows of the weights do not sum to 1" in check("X03-1", rows).message
 
 
 def test_raised_points_to_the_line():
@@ -122,8 +101,9 @@ def test_raised_points_to_the_line():
         return soft_max(scores)  # noqa: F821
 
     verdict = check("X03-1", oops)
-    assert verdict.mistake == "unknown-name" and "line and the kind" not in verdict.message
-    assert "`return soft_max(scores)" in verdict.message
+    assert verdict.mistake == "unknown-name"
+    assert "return soft_max(scores)" in verdict.remarks[0]
+    assert "`soft_max` has no value" in check("X03-1", oops).message  # the second time in full
 
 
 BLANKS = [

@@ -4,7 +4,7 @@ warnings.simplefilter('ignore'); os.environ['COURSE_PROGRESS']='p.json'
 import torch; torch.set_num_threads(1)
 from utils.quiz import registry
 from utils.quiz.diagnose import diagnose
-from utils.quiz.sources import run_source
+from utils.quiz.naming.sources import run_source
 from utils.layers.attention import MultiHeadAttention
 keys=[k for k in sys.argv[1:] if k[0]=='X']; quiet='-q' in sys.argv
 tot={}

@@ -5,7 +5,7 @@ os.environ['COURSE_PROGRESS']='progress_measure.json'
 import torch; torch.set_num_threads(1)
 from utils.quiz import registry
 from utils.quiz.diagnose import diagnose
-from utils.quiz.sources import run_source
+from utils.quiz.naming.sources import run_source
 from utils.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 folder, out = sys.argv[1:3]
 only = sys.argv[3:]

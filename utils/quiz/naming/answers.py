@@ -35,7 +35,7 @@ from utils.quiz.outcome import Outcome, failed, normalise, same
 from utils.quiz.surroundings import clean_torch
 
 FOLDER = Path(__file__).with_name("fingerprints")
-MADE_BY = ("edits", "slips", "slips_of_calls", "trees", "sources", "prints", "answers", "modules")
+MADE_BY = ("edits", "slips", "slips_of_calls", "trees", "sources", "prints", "answers")
 ENOUGH = 3  # edits that give the same answer and are kept
 
 
@@ -187,7 +187,8 @@ class Answers:
     def mark(self) -> str:
         """What the prints depend on, as a hash: the exercise's file and the engine's."""
         files = [Path(inspect.getfile(self.exercise.reference))]
-        files += [Path(__file__).with_name(f"{name}.py") for name in MADE_BY]
+        of_classes = ("modules", "fill") if self.exercise.is_module else ()
+        files += [Path(__file__).with_name(f"{name}.py") for name in (*MADE_BY, *of_classes)]
         digest = hashlib.sha256()
         for file in files:
             digest.update(file.read_bytes().replace(b"\r\n", b"\n"))

@@ -93,19 +93,23 @@ def _is_norm(module: nn.Module, own: list) -> bool:
 def role(name: str) -> str:
     """Which of q, k, v, o a layer's name means: "to_kv" is "kv", "net.0" is ""."""
     found = ""
-    for word in re.findall(r"[a-z]+", name.lower().rsplit(".", 1)[-1]):
+    last = re.sub(r"[.\d]+$", "", name.lower()).rsplit(".", 1)[-1]  # "qs.0": one of a list
+    for word in re.findall(r"[a-z]+", last):
         short = next((s for long, s in WORDS.items() if long in word), "")
         match = re.fullmatch(rf"{FILLER}*?([qkvo]+)s?{FILLER}*", word)
         found += short or (match[1] if match else "")
     return "".join(dict.fromkeys(found))
 
 
-def fillings(ours: nn.Module, theirs: nn.Module, given: set[int], sizes: tuple) -> Iterator[int]:
+def fillings(
+    ours: nn.Module, known: set[int], theirs: nn.Module, given: set[int], sizes: tuple
+) -> Iterator[int]:
     """Fill ``theirs`` in the most plausible way, then in others; yields after each.
 
     Each way is one choice of which norm, which attention and which layout of a fused matrix.
+    ``known`` and ``given`` are the parameters of parts that both were handed.
     """
-    mine = units_of(ours, set())
+    mine = units_of(ours, known)
     found = units_of(theirs, given, whole=bool(mine.attentions))
     heads = sorted({n for n in sizes if type(n) is int and 1 < n < 17})
     norms = list(itertools.permutations(range(len(found.norms))))[:6]

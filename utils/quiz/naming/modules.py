@@ -40,7 +40,7 @@ def run(reference: type, student: Any, sizes: tuple, *inputs: Any) -> Any:
         return _call(module, inputs)
     given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
     first, wanted = None, None
-    for filled in fillings(ours, module, given, sizes):
+    for filled in fillings(ours, _given_of(ours, sizes), module, given, sizes):
         result = _call(module, inputs)
         if filled == 1:
             first, wanted = result, ours(*inputs)
@@ -179,7 +179,7 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
     ours = our_module(reference, sizes)
     parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
     given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
-    mine = units_of(ours, set() if not given else _given_of(ours, sizes))
+    mine = units_of(ours, _given_of(ours, sizes))
     found = units_of(made(student, parts, ours), given)
     for what, a, b in (
         ("layer norm", mine.norms, found.norms),

@@ -19,7 +19,9 @@ from utils.quiz.naming.sources import Source
 from utils.quiz.outcome import Outcome, failed, normalise, same
 
 SECONDS = 0.035  # of CPU time for trying edits
+AT_FIRST = 0.25  # the first time in a kernel, when every call costs more
 MEETINGS = 10  # second mistakes looked up at the most
+_asked: set[str] = set()  # exercises that this kernel has repaired solutions of
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class _Attempt:
 
     def single(self) -> Iterator[Repair]:
         edits = self._edits()
-        self.source.define(edits[0]) if edits else None  # the first time costs more than the rest
-        end = time.process_time() + SECONDS
+        end = time.process_time() + (SECONDS if self.answers.exercise.id in _asked else AT_FIRST)
+        _asked.add(self.answers.exercise.id)
         others = [i for i in range(len(self.right)) if i != self.pivot]
         for edit in edits:
             if time.process_time() > end:
