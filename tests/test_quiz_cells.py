@@ -81,7 +81,7 @@ def test_unnamed_mistake_says_what_is_seen():
     verdict = check("X03-1", odd)
     assert verdict.status == "mistake unnamed"
     assert "the output is the right one plus 0.123" in verdict.message
-    assert "Wrong is the output." in verdict.message
+    assert "It shows in the output." in verdict.message
 
     def shape(q, k, v):
         output, weights = right(q, k, v)

@@ -36,7 +36,9 @@ def loop(q, k, v):
         pass
 
 
-ENOUGH = threading.Event()  # a thread cannot be killed: without an end it would slow all that follows
+ENOUGH = (
+    threading.Event()
+)  # a thread cannot be killed: without an end it would slow all that follows
 
 
 def stubborn(q, k, v):

@@ -107,6 +107,8 @@ def _diagnose(session: Session, verdict: Any, attempt: int) -> Verdict:
         return _passed(session, outcomes, verdict)
     if any(o.key == ("value", None) for o in outcomes):
         return verdict(Status.NAMED, GENERAL["returns-nothing"], mistake="returns-nothing")
+    if outcomes[0].key[0] == "other":
+        return _returns_other(outcomes[0].key[1], verdict)
 
     if error is not None:  # equal sizes often let the very same mistake run through
         for args in answers.square:
@@ -116,6 +118,17 @@ def _diagnose(session: Session, verdict: Any, attempt: int) -> Verdict:
             outcomes.append(outcome)
     case = Case(session, outcomes, error)
     return _wrong(case, explain(case), verdict, attempt)
+
+
+def _returns_other(kind: str, verdict: Any) -> Verdict:
+    """Something came back that holds no numbers."""
+    if kind == "generator":
+        name, text = "returns-generator", GENERAL["returns-generator"]
+    elif hasattr(torch.nn, kind):
+        name, text = "returns-layer", GENERAL["returns-layer"].format(kind)
+    else:
+        name, text = "returns-other", GENERAL["returns-other"].format(kind)
+    return verdict(Status.NAMED, text, mistake=name)
 
 
 def _wrong(case: Case, found: list[Finding], verdict: Any, attempt: int) -> Verdict:

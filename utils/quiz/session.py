@@ -26,8 +26,11 @@ GENERAL = {
     "no-gradient": "The numbers are right, but no gradient flows back through them, so "
     "nothing could be learnt through this function. Remove `detach()`, `.data` or `no_grad()`.",
     "returns-nothing": "The function gives back None. Is its last line a `return`?",
-    "too-few-results": "One thing comes back where several are wanted: {0}. And it is none of them "
-    "yet.",
+    "returns-generator": "A generator comes back, which has computed nothing yet: `yield`, or "
+    "`(... for ...)` in round brackets. `return` hands back the result itself.",
+    "returns-layer": "A layer comes back, of type {0}: it was made, but not called with a tensor. "
+    "The brackets of a layer's first call only make it; a second pair runs it.",
+    "returns-other": "What comes back is an object of type {0}, and no numbers can be read off it.",
     "not-a-tensor": "The numbers are right, but they come as {0}. Return torch tensors, so "
     "that the next layer can go on with them.",
     "not-a-function": "`check` needs the function itself: write its name without brackets, as in "
@@ -56,7 +59,7 @@ class Session:
         fresh = copy_args(args)
 
         def work() -> Outcome:
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # `torch.manual_seed` is slow
             np.random.seed(seed)
             random.seed(seed)
             return normalise(self.exercise.run(self.student, *fresh))

@@ -205,7 +205,9 @@ class _Search:
             way = (same_shape, seen, bool(np.isnan(mine).any()))
             self.way = self.way or way
             usable = good.size and mine.size and not np.isnan(good).any()
-            label = f" Wrong is the {self.parts[i]}." if len(expected) == len(self.parts) > 1 else ""
+            label = (
+                f" It shows in the {self.parts[i]}." if len(expected) == len(self.parts) > 1 else ""
+            )
             return (mine, good, label) if way == self.way and usable else None
         return None
 

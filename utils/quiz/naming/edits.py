@@ -73,7 +73,7 @@ def _everywhere(groups: dict[tuple, list[Edit]]) -> Iterator[Edit]:
             yield Edit(spots, first.made, first.undone, weight, first.line, first.piece)
         kind, old, new = tag
         back = groups.get((kind, new, old))
-        if kind == "name" and back and old < new:
+        if kind in ("name", "attribute") and back and old < new:
             told = ("exchanged", f"`{old}` and `{new}` have changed places")
             spots += tuple(spot for edit in back for spot in edit.spots)
             yield Edit(spots, told, told, 2.8, first.line, "")

@@ -45,6 +45,7 @@ TELLING = {
     | {"dropout", "cumsum", "round", "log_softmax", "abs", "floor", "flip"},
     "missing-operation": {"softmax", "sqrt", "tanh", "cat", "layer_norm", "relu"},
 }
+PLUMBING = {"unbind", "stack", "cat", "unsqueeze", "split", "chunk", "unflatten", "select"}
 KINDS = {  # what a first attempt is told: where to look, not yet what it is
     "wrong-axis": "think about the axis",
     "wrong-size": "think about which size is meant",
@@ -125,6 +126,7 @@ def _doubt(case: Case, finding: Finding, found: list[Finding]) -> float:
         repaired = {f.kind for f in found if f.line and f.score > 8}
         text = "\n".join(case.source.lines) if case.source else ""
         foreign = kind in PRESENT and piece.isidentifier() and text and piece not in text
+        foreign = foreign or bool(text) and _speaks_of_others(finding, text, case.answers.names)
         return -1.3 if foreign or kind in SLIGHT and kind not in repaired else 0.0
     if kind == "argument-unused" and case.error is not None:
         return -0.5  # it may just not have come that far
@@ -134,6 +136,12 @@ def _doubt(case: Case, finding: Finding, found: list[Finding]) -> float:
         alone = sum(f.kind == kind for f in found) == 1
         return 2.1 if alone and piece in TELLING[kind] else 0.0
     return 0.0
+
+
+def _speaks_of_others(finding: Finding, text: str, arguments: list[str]) -> bool:
+    """Does it mention names or plumbing of another solution, which the student's text has not?"""
+    told = {*re.findall(r"`(?:self\.)?(\w+)`", finding.says), *(PLUMBING & {finding.piece})}
+    return any(name not in text for name in told - {*arguments})
 
 
 def _heard(witness: Callable[[Case], Iterator[Finding]], case: Case) -> list[Finding]:
@@ -168,6 +176,8 @@ def _by_prints(case: Case) -> Iterator[Finding]:
     if any(case.good) and not case.error:  # right on some probes: only the wrong ones are asked
         wrong = [i for i, good in enumerate(case.good) if not good]
         for index in np.flatnonzero(fits[:, wrong, 0].all(1))[:1]:
+            if variants[index].kind == "wrong-branch":
+                continue  # some inputs are right because they went the other way
             found = _of_variant(case, variants[index])
             says = f"On some inputs it is right. Where it is not: {found.says}"
             yield replace(found, says=says, score=min(found.score, PARTLY) - 0.3)
@@ -195,7 +205,7 @@ def _of_variant(case: Case, variant: Variant) -> Finding:
             text = "Two things at once. " + " ".join(
                 f"({i}) {bug.says}" for i, bug in enumerate(bugs, 1)
             )
-        score = AUTHOR if len(bugs) == 1 else PAIR
+        score = AUTHOR if len(bugs) == 1 else PAIR - 2 * _poor(case)
         return Finding("+".join(variant.bugs), text, score, piece="author")
     says = f"{BY_NUMBERS} {variant.words}."
     score = 8 + variant.weight / 10 + 0.05 * bool(variant.line)

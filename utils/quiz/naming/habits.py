@@ -15,10 +15,11 @@ from utils.quiz.naming.finding import Finding
 from utils.quiz.naming.trees import SPOKEN, callee, is_own, number, of_module
 
 SLIPS = """
-thrown-away 8.5: The result of {0} is thrown away: it is something new, the old value stays as it
+thrown-away 9.1: The result of {0} is thrown away: it is something new, the old value stays as it
   was, and no name keeps the new one.
 comparison-alone 8.5: `==` only compares, and nothing keeps the answer; `=` gives a name a value.
 return-in-loop 8.5: The `return` stands inside the loop, so only the first round is done.
+layer-unused 8: `self.{0}` is made in `__init__` and never used.
 argument-unused 7.2: The argument `{0}`{1} is never used, so it cannot change the result.
 argument-overwritten 7: The argument `{0}` is written over before it was ever looked at.
 return-missing 7: In one of the cases of this `if` nothing is returned: there the result is None.
@@ -66,7 +67,7 @@ def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Find
     ``wanted`` are trees of right solutions, ``names`` the arguments as the task spells them.
     """
     looks = (_calls, _operators, _operations)
-    found = [*thrown_away(tree), *(f for look in looks for f in look(tree, wanted))]
+    found = [*thrown_away(tree), *_layers(tree), *(f for look in looks for f in look(tree, wanted))]
     for function in _of(tree, Function):
         found += [*_arguments(function, wanted, names), *_variables(function)]
         found += _flow(function) if isinstance(function, ast.FunctionDef) else []
@@ -84,6 +85,21 @@ def thrown_away(tree: ast.AST) -> Iterator[Finding]:
         elif isinstance(value, ast.Call) and name in NEW_TENSOR and not is_own(value.func):
             if not _given(value) & {"out", "inplace"}:
                 yield _found("thrown-away", node, f"`{name}`", piece=name)
+
+
+def _layers(tree: ast.AST) -> Iterator[Finding]:
+    """Layers and parameters that a class makes and does not use."""
+    own = [n for n in _of(tree, ast.Attribute) if is_own(n)]
+    read = {n.attr for n in own if isinstance(n.ctx, ast.Load)}
+    asked = any(callee(call) in ("getattr", "children", "modules") for call in _of(tree, ast.Call))
+    for node in _of(tree, ast.Assign) if not asked else ():
+        target, value = node.targets[0], node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = [*zip(target.elts, value.elts, strict=False)]
+        for kept, made in pairs:
+            if is_own(kept) and kept.attr not in read and callee(made)[:1].isupper():
+                yield _found("layer-unused", node, kept.attr, piece=kept.attr)
 
 
 def lost_axes(tree: ast.AST) -> Iterator[ast.Call]:

@@ -28,25 +28,46 @@ def run(reference: type, student: Any, sizes: tuple, *inputs: Any) -> Any:
     ours = our_module(reference, sizes)
     if student is reference:
         return ours(*inputs)
-    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
-    module = made(student, parts, ours)
-    for part, known in zip(parts, sizes, strict=True):
-        if isinstance(part, nn.Module):
-            part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to it
-    if _names(module) == _names(ours):
-        with torch.no_grad():
-            for theirs, known in zip(module.parameters(), ours.parameters(), strict=True):
-                theirs.copy_(known)
-        return _call(module, inputs)
-    given = {id(p) for part in parts if isinstance(part, nn.Module) for p in part.parameters()}
+    module, given = _new(student, sizes, ours)
+    if _copied(ours, module):
+        return call(module, inputs)
     first, wanted = None, None
-    for filled in fillings(ours, _given_of(ours, sizes), module, given, sizes):
-        result = _call(module, inputs)
-        if filled == 1:
+    for way in fillings(ours, _given_of(ours, sizes), module, given, sizes):
+        result = call(module, inputs)
+        if way == 1:
             first, wanted = result, ours(*inputs)
         if _same(result, wanted):
             return result
     return first
+
+
+def filled(reference: type, student: Any, sizes: tuple) -> nn.Module | None:
+    """``student(*sizes)`` with our weights; None if its layers are not ours by name and size."""
+    ours = our_module(reference, sizes)
+    module, _ = _new(student, sizes, ours)
+    return module if _copied(ours, module) else None
+
+
+def _new(student: Any, sizes: tuple, ours: nn.Module) -> tuple[nn.Module, set[int]]:
+    """The student's module, and the ids of the parameters that it was handed."""
+    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
+    module = made(student, parts, ours)
+    given = set()
+    for part, known in zip(parts, sizes, strict=True):
+        if isinstance(part, nn.Module):
+            part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to it
+            given |= {id(p) for p in part.parameters()}
+    return module, given
+
+
+def _copied(ours: nn.Module, module: nn.Module) -> bool:
+    """Copy our weights if all names and shapes are the same."""
+    if _names(module) != _names(ours):
+        return False
+    with torch.no_grad():
+        for theirs, known in zip(module.parameters(), ours.parameters(), strict=True):
+            theirs.copy_(known)
+    return True
 
 
 def _names(module: nn.Module) -> list[tuple[str, torch.Size]]:
@@ -132,7 +153,7 @@ def _holds_layers(value: Any) -> bool:
     return isinstance(value, list | tuple | dict) and any(isinstance(v, nn.Module) for v in items)
 
 
-def _call(module: nn.Module, inputs: tuple) -> Any:
+def call(module: nn.Module, inputs: tuple) -> Any:
     """The module's result; common slips of ``forward`` are told as what they are."""
     try:
         return module(*inputs)
@@ -196,7 +217,10 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
     if total == sizes_of_all:
         return
     odd = [m for m in found.matrices if m.shape not in wanted and m.shape[::-1] not in wanted]
-    if odd:
+    if not mine.matrices and found.matrices:
+        says = f"`{found.matrices[0].name.lstrip('.')}` would be learnt, and the task has no "
+        yield Finding("learnt", says + "weights to learn: everything in it is fixed.", 7.6)
+    elif odd:
         shape, name = tuple(odd[0].weight.shape), odd[0].name.lstrip(".")
         says = f"`{name}` has a weight of shape {shape}, which no layer of the task has."
         yield Finding("wrong-sizes", says, 7.6)

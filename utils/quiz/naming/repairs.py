@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
-from utils.quiz.naming import prints
+from utils.quiz.naming import modules, prints
 from utils.quiz.naming.answers import Answers, Variant, copy_args, error_text
 from utils.quiz.naming.edits import Edit, edits_of
 from utils.quiz.naming.sources import Source
@@ -49,18 +50,32 @@ class _Attempt:
         self.pivot = min(wrong, key=lambda i: bool(outcomes[i].raised))
         self.before = outcomes[self.pivot]
         self.halves: list[tuple[Edit, Outcome]] = []
+        self.made: dict[int, nn.Module | None] = {}
+        self.making = source.lines_of("__init__")  # an edit there needs a new module
 
     def _fits(self, outcome: Outcome, probe: int) -> bool:
         return same(outcome, self.right[probe], self.tolerance)
 
     def _run(self, edit: Edit, probe: int) -> Outcome:
         try:
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             solution = self.source.define(edit)
             args = copy_args(self.answers.probes[probe])
+            module = self._module(probe) if edit.line not in self.making else None
+            if module is not None:  # made and filled once, it is handed from edit to edit
+                module.__class__ = solution
+                return normalise(modules.call(module, args[1:]))
             return normalise(self.answers.exercise.run(solution, *args))
         except Exception as error:
             return failed(error_text(error))
+
+    def _module(self, probe: int) -> nn.Module | None:
+        """The student's module as a probe wants it; None if there is none that can be kept."""
+        if probe not in self.made:
+            exercise, sizes = self.answers.exercise, self.answers.probes[probe][0]
+            student = self.source.define() if exercise.is_module else None
+            self.made[probe] = student and modules.filled(exercise.reference, student, sizes)
+        return self.made[probe]
 
     def single(self) -> Iterator[Repair]:
         edits = self._edits()
@@ -108,7 +123,14 @@ class _Attempt:
             for hit in hits[:2]:
                 rest = variants[hit]
                 likely = rest.bugs or edit.weight + rest.weight >= 4.5
-                if len(rest.bugs) > 1 or not likely or rest.kind == "wrong-return":
+                if (
+                    len(rest.bugs) > 1
+                    or not likely
+                    or rest.kind in ("wrong-return", edit.undone[0])
+                ):
+                    continue
+                undoes = edit.undone[0] == "wrong-operator" and rest.kind == "missing-step"
+                if undoes or rest.words == "a step is missing":  # true of everything
                     continue
                 met += 1
                 if met > MEETINGS:

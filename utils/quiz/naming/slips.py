@@ -237,6 +237,9 @@ def _numbers(site: Site) -> Iterator[Slip]:
     if isinstance(owner, ast.Subscript) and callee(owner.value) == "shape":
         yield from slips_of_calls.sizes(site.node, old)
         return
+    if isinstance(owner, ast.Call) and callee(owner) == "size":
+        yield from slips_of_calls.sizes(site.node, old)
+        return
     role = _role(site)
     foreign = bool(site.constants) and old not in site.constants
     near = (old + 1, old - 1, 2 * old, old / 2, -old, 0, 1, 2, 10 * old, old / 10)

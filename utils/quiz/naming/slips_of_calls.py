@@ -223,6 +223,11 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Slip]:
         if name == "permute":
             text = "the axes are put into the wrong order"
         yield Slip(new, ("exchanged", text), ("exchanged", text), 2, name)
+    if name == "linear" and len(node.args) == 3:
+        told = ast.unparse(node.args[2])
+        made = ("missing-argument", f"`{told}` is not handed to `linear`")
+        undone = ("extra-step", f"`{told}` is handed to `linear`, where it does not belong")
+        yield Slip(like(node, args=node.args[:2]), made, undone, 2.2, name)
     for keyword in node.keywords:
         if keyword.arg and keyword.arg not in ("dim", "axis", "keepdim", "dtype", "device"):
             without = [k for k in node.keywords if k is not keyword]

@@ -43,6 +43,12 @@ class Source:
         text = self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
         return text if len(text) <= 70 else text[:67] + "..."
 
+    def lines_of(self, method: str) -> set[int]:
+        """The lines of all functions of that name."""
+        functions = (n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef))
+        mine = (f for f in functions if f.name == method)
+        return {line for f in mine for line in range(f.lineno, (f.end_lineno or f.lineno) + 1)}
+
     def define(self, edit: Edit | None = None) -> Any:
         """The solution, made anew, with ``edit`` in its text."""
         with _applied(edit):
