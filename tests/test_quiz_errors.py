@@ -90,6 +90,8 @@ inner-sizes: w = q[0] @ k[0]
 layer-size: layer = nn.Linear(5, 3); layer(q) ;; norm = nn.LayerNorm(5); norm(q)
 reshape-sizes: q.reshape(2, 5, 3, 3)
 size-typed-in: q.view(2, 5, 64) ;; w = q + torch.zeros(7)
+assigned-shape: q[0, 0] = q
+assigned-shape: q[0, 0] = k
 expand-axes: q.expand(5, 8) ;; q.repeat(2)
 memory: torch.zeros(10**7, 10**7) ;; [0] * 10**14
 math-of-tensor: math.sqrt(q)

@@ -115,7 +115,7 @@ WRONG = [  # exercise, mistake, kind, a word of the message, does it name the mi
     (CAUSAL, lambda n: causal(n)[None], "size-one-axis", "size 1", True),
     (CAUSAL, lambda n: torch.ones(n, n).bool(), "constant", "True", True),
     (POSITIONS, cosines_zero, "wrong-place", "every second column", True),
-    (POSITIONS, lambda n, d: positions(n + 1, d)[1:], "shifted", "too early", False),
+    (POSITIONS, lambda n, d: positions(n + 1, d)[1:], "shifted", "too early", True),
     (POSITIONS, lambda n, d: positions(n, d).cumsum(0), "extra-cumulative-sum", "rows", True),
     (FREE, lambda x: -x, "negated", "wrong sign", True),
     (FREE, lambda x: x.roll(1, 1), "rolled", "row", True),

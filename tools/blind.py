@@ -52,12 +52,14 @@ def measure(folder: Path) -> list[dict]:
     for key, number, label, about, source in read(folder):
         exercise = registry.get(key, "X")
         student = run_source(source, exercise.name, **given(key))
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         diagnose(exercise, student, attempt=1)
         milliseconds = 1000 * (time.perf_counter() - started)
+        of_cpu = 1000 * (time.process_time() - busy)
         verdict = diagnose(exercise, student)
         row = {"exercise": key, "number": number, "label": label, "about": about, "source": source}
         row |= {"status": str(verdict.status), "mistake": verdict.mistake, "ms": milliseconds}
+        row |= {"cpu": of_cpu}
         rows.append(row | {"message": verdict.message, "remarks": list(verdict.remarks)})
     return rows
 
@@ -79,10 +81,12 @@ def main() -> None:
     named = sum(row["status"] == Status.NAMED for row in wrong)
     passed = sum(row["status"] == Status.PASSED for row in wrong)
     refused = sum(row["status"] != Status.PASSED for row in right)
-    times = sorted(row["ms"] for row in rows)
     print(f"{len(wrong)} wrong: {named} named, {passed} passed")
     print(f"{len(right)} right: {refused} refused")
-    print(f"a check: {times[len(times) // 2]:.0f} ms, 95 %: {times[int(0.95 * len(times))]:.0f} ms")
+    for name, what in (("ms", "ms"), ("cpu", "ms of CPU")):
+        times = sorted(row[name] for row in rows)
+        middle, late = times[len(times) // 2], times[int(0.95 * len(times))]
+        print(f"a check: {middle:.0f} {what}, at the 95th percentile {late:.0f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The second edition's rules, switched on for a notebook by naming it in `SECOND_EDITION`.
 
-A rewritten notebook is named there, and from then on held to all of them.  Some hold as far as a
-notebook has come: its import cell may not grow, our versions stand right, and A1's slide checks.
+A rewritten notebook is named there, and from then on held to all of them.  Some hold for every
+notebook: its import cell is short, and our versions stand right.  A1 keeps those of slide checks.
 
 Our version of an exercise is a folded cell below it with the tags `our-version` and the exercise's
 id.  The last function or class in it is the solution, under a name of its own (`our_attention`).
@@ -21,9 +21,6 @@ SECOND_EDITION: tuple[str, ...] = ()  # such as ("03", "03b")
 
 LIMITS = {"cells": 85, "words": 2000, "slide checks": 4}  # of the core
 MOST_IMPORT_LINES = 10
-# Lines of the import cell in notebooks that are not rewritten yet.  A number here only falls.
-IMPORT_LINES = {"01": 12, "02": 16, "03": 12, "04": 12, "05": 11, "06": 12, "07": 22, "08": 17}
-IMPORT_LINES |= {"09": 16}
 
 # The five lectures, as a slide check names them: > **Slide check (Lin, *Add & Norm*).** ...
 DECKS = ("Lin", "Lecture 7", "Lee", "Safayani", "Kim")
@@ -34,9 +31,8 @@ NAMED_BOX = re.compile(rf"\*\*Slide check \({_SOURCE}(?:; {_SOURCE})*\)")
 
 def complaints(notebook: NotebookNode, name: str) -> Iterator[str]:
     rewritten = number(name) in SECOND_EDITION
-    limit = MOST_IMPORT_LINES if rewritten else IMPORT_LINES.get(number(name), MOST_IMPORT_LINES)
-    if (lines := import_lines(notebook)) > limit:
-        yield f"the import cell has {lines} lines, more than {limit}"
+    if (lines := import_lines(notebook)) > MOST_IMPORT_LINES:
+        yield f"the import cell has {lines} lines, more than {MOST_IMPORT_LINES}"
     yield from _our_versions(notebook, each=rewritten)
     if rewritten or number(name) == "A1":
         yield from _slide_checks(notebook)

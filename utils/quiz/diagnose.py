@@ -16,7 +16,8 @@ from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
 from utils.quiz.naming import counterexample, errors, habits, modules, transforms
 from utils.quiz.naming.answers import error_text
-from utils.quiz.naming.engine import Case, explain, right_runner, runner
+from utils.quiz.naming.case import Case, right_runner, runner
+from utils.quiz.naming.engine import explain
 from utils.quiz.naming.finding import NAMES, Finding
 from utils.quiz.naming.sources import source_of
 from utils.quiz.outcome import Outcome, same
@@ -177,10 +178,14 @@ def _told(best: Finding, found: list[Finding], attempt: int) -> str:
     if attempt < 2 and best.brief:
         return best.brief
     text = best.says
-    rivals = [f for f in found[1:] if f.kind != best.kind and f.score >= NAMES]
+    apart = (f for f in found[1:] if f.kind != best.kind and f.score >= NAMES)
+    # What shows of an unused argument, and another repair of the same line, are no other readings.
+    same = {"argument-unused", "ignored-argument"}
+    rivals = [f for f in apart if not f.line or f.line != best.line]
+    rivals = [f for f in rivals if not {f.kind, best.kind} <= same]
     if rivals and best.piece != "author" and best.score - rivals[0].score < CLOSE:
         text += f" Another reading of the same numbers: {rivals[0].says}"
-    seen = [f for f in found if f.piece == "numbers" and f.score >= SEEN]
+    seen = [f for f in found if f.witness == "numbers" and f.score >= SEEN]
     if seen and best.kind in VAGUE:
         text += f" {seen[0].says}"
     return text
@@ -192,8 +197,8 @@ def _symptoms(case: Case) -> list[Finding]:
         exercise.parts,
         case.outcomes[:count],
         answers.right[:count],
-        answers.probes,
-        answers.names,
+        [answers.flat(args) for args in answers.probes],
+        answers.all_names,
         exercise.tolerance,
     )
 

@@ -36,13 +36,14 @@ class Bug:
     ] = ()  # pieces of the reference's text, and what stands there instead
     whole: str = ""  # or a whole wrong solution, where it is written too differently for changes
     see: str = ""  # section that explains it; the exercise's own section if empty
+    each: bool = False  # is each of the changes by itself this misunderstanding too?
 
 
-def bug(name: str, says: str, *changes: Change | str, see: str = "") -> Bug:
+def bug(name: str, says: str, *changes: Change | str, see: str = "", each: bool = False) -> Bug:
     """A bug by its changes, ``("<=", "<")`` each, or by one text that is a whole wrong solution."""
     if len(changes) == 1 and isinstance(changes[0], str):
         return Bug(name, says, whole=changes[0], see=see)
-    return Bug(name, says, changes=changes, see=see)
+    return Bug(name, says, changes=changes, see=see, each=each)
 
 
 def _plain_call(student: Any, *args: Any) -> Any:
@@ -103,12 +104,15 @@ class Exercise:
     def source(self) -> str:
         return inspect.getsource(self.reference).rstrip()
 
-    def variant(self, names: Sequence[str]) -> Any:
-        """The reference with these bugs built in. Raises ValueError if a change fits nowhere."""
+    def variant(self, names: Sequence[str], only: int | None = None) -> Any:
+        """The reference with these bugs built in, or ``only`` one change of them.
+
+        Raises ValueError if a change fits nowhere.
+        """
         source = self.source
         for bug in map(self.bug, names):
             source = bug.whole or source
-            for old, new in bug.changes:
+            for old, new in bug.changes if only is None else bug.changes[only : only + 1]:
                 if old not in source:
                     raise ValueError(f"{self.id}, {bug.name}: the reference has no {old!r}")
                 source = source.replace(old, new)

@@ -36,7 +36,7 @@ from utils.quiz.surroundings import clean_torch
 
 FOLDER = Path(__file__).with_name("fingerprints")
 MADE_BY = ("edits", "slips", "slips_of_calls", "trees", "sources", "prints", "answers")
-ENOUGH = 3  # edits that give the same answer and are kept
+ENOUGH = 5  # edits that give the same answer and are kept
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Variant:
     weight: float = 0.0
     line: int = 0  # of the reference; 0 where another right solution was edited
     piece: str = ""
+    needs: tuple[str, ...] = ()  # operations that the edit put in: a text with this slip has them
+    lost: tuple[str, ...] = ()  # operations that are gone from it: such a text has none of them
 
 
 def random_maker(seed: int) -> Callable[..., torch.Tensor]:
@@ -99,6 +101,17 @@ class Answers:
         return ["the sizes", *given[1:]] if exercise.is_module else given
 
     @functools.cached_property
+    def all_names(self) -> list[str]:
+        """The same, with the sizes of a module by their own names."""
+        if not self.exercise.is_module:
+            return self.names
+        return [*inspect.signature(self.exercise.reference).parameters, *self.names[1:]]
+
+    def flat(self, args: tuple) -> tuple:
+        """A probe as ``all_names`` calls its values."""
+        return (*args[0], *args[1:]) if self.exercise.is_module else args
+
+    @functools.cached_property
     def sources(self) -> list[Source]:
         """The right solutions, the reference first."""
         exercise = self.exercise
@@ -130,12 +143,17 @@ class Answers:
         names = [bug.name for bug in exercise.bugs]
         for chosen in [*((n,) for n in names), *itertools.combinations(names, 2)]:
             yield Variant(bugs=chosen), functools.partial(exercise.variant, chosen)
+        for bug in (bug for bug in exercise.bugs if bug.each):
+            for place in range(len(bug.changes)):
+                make = functools.partial(exercise.variant, (bug.name,), place)
+                yield Variant(bugs=(bug.name,)), make
         for index, source in enumerate(self.sources):
             for edit in edits_of(source.own, self.bools, set()):
-                if edit.made:
+                if edit.made and "a step is" not in edit.made[1]:  # of a step without a name
                     kind, words = edit.made
                     line = edit.line if index == 0 else 0
-                    variant = Variant((), kind, words, edit.weight, line, edit.piece)
+                    texts = source.changes(edit)
+                    variant = Variant((), kind, words, edit.weight, line, edit.piece, *texts)
                     yield variant, functools.partial(source.define, edit)
 
     def build(self) -> tuple[list[Variant], Print]:
@@ -172,7 +190,7 @@ class Answers:
         ran = guarded(lambda: [self.run(solution, args) for args in self.all], 1.0)
         outcomes = ran.value if ran.ended_well else None
         if outcomes and all(o.raised for o in outcomes[: len(self.probes)]):
-            usual = ("RuntimeError", "IndexError", "Mistake")
+            usual = ("RuntimeError", "IndexError", "ValueError", "Mistake")
             if not all(o.raised.startswith(usual) for o in outcomes if o.raised):
                 return None  # a name that is missing: an edit of this tree only
         return outcomes
@@ -221,7 +239,8 @@ class Answers:
                 if told["mark"] != self.mark:
                     return None
                 every = [
-                    Variant(**v | {"bugs": tuple(v.get("bugs", ()))}) for v in told["variants"]
+                    Variant(**{k: tuple(x) if type(x) is list else x for k, x in v.items()})
+                    for v in told["variants"]
                 ]
                 return every, Print(stored["codes"], stored["places"], stored["sizes"])
         except (OSError, ValueError, KeyError):

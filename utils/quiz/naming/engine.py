@@ -7,45 +7,27 @@ exception or the syntax tree. Each reports `Finding`s, and their scores decide w
 
 from __future__ import annotations
 
-import itertools
-import re
+import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from utils.quiz.guard import guarded
 from utils.quiz.naming import errors, habits, influence, modules, prints, transforms
-from utils.quiz.naming.answers import Answers, Variant
-from utils.quiz.naming.finding import Finding
-from utils.quiz.naming.repairs import Repair, repairs, variety
-from utils.quiz.naming.sources import Source, source_of
-from utils.quiz.outcome import Outcome, same
-from utils.quiz.session import Session
-from utils.quiz.surroundings import clean_torch
+from utils.quiz.naming.answers import Variant
+from utils.quiz.naming.case import Case, right_runner, runner
+from utils.quiz.naming.edits import Edit
+from utils.quiz.naming.finding import NAMES, Finding
+from utils.quiz.naming.repairs import MORE, SECONDS, Repair
+from utils.quiz.naming.weighing import UNSURE, contradicted, doubt, reasoned
 
 STRICT = False  # the tests want to know when a witness fails
 AUTHOR, PAIR, PARTLY = 9.6, 8.7, 9.2
-SYMBOLS = {
-    "divided": "/",
-    "added": "+",
-    "subtracted": " - ",
-    "multiplied as matrices": "@",
-    "multiplied entry by entry": "*",
-    "comparison": "<",
-    "mask": "mask",
-}
+NEARLY = 1e-5  # two answers within the tolerance may still be told apart
 BY_NUMBERS = "The numbers are those one gets when"
-SLIGHT = {"wrong-number", "wrong-name", "wrong-size", "brackets", "exchanged", "wrong-return"}
-UNSURE = {"wrong-name", "wrong-number", "typed-in"}  # much can be repaired by another name
-PRESENT = {"order-of-steps", "wrong-function", "exchanged"}
-TELLING = {
-    "foreign-operation": {"relu", "gelu", "sigmoid", "tanh", "mean", "normalize", "sort", "argmax"}
-    | {"dropout", "cumsum", "round", "log_softmax", "abs", "floor", "flip"},
-    "missing-operation": {"softmax", "sqrt", "tanh", "cat", "layer_norm", "relu"},
-}
-PLUMBING = {"unbind", "stack", "cat", "unsqueeze", "split", "chunk", "unflatten", "select"}
+SURE = {"thrown-away", "shared-rows"}  # a repair by these tells more than what comes of it
 KINDS = {  # what a first attempt is told: where to look, not yet what it is
     "wrong-axis": "think about the axis",
     "wrong-size": "think about which size is meant",
@@ -58,6 +40,10 @@ KINDS = {  # what a first attempt is told: where to look, not yet what it is
     "inverted": "think about what True and False mean here",
     "wrong-comparison": "think about the comparison",
     "wrong-number": "think about the numbers",
+    "raw-name": "is every name the one you mean?",
+    "missing-else": "think about what comes after this case",
+    "loop-over-batch": "think about which axis the loop runs along",
+    "einsum-letters": "think about the letters",
     "typed-in": "a number is typed in that depends on the inputs",
     "wrong-name": "is every name the one you mean?",
     "wrong-return": "think about what comes back",
@@ -74,80 +60,39 @@ KINDS = {  # what a first attempt is told: where to look, not yet what it is
     "view-for-transpose": "think about how the entries lie in memory",
     "transpose-for-view": "think about how the entries lie in memory",
     "missing-argument": "is everything handed on?",
+    "missing-axis": "think about the shapes that meet here",
+    "not-transposed": "think about the shapes that meet here",
+    "vectors-as-matrix": "think about the shapes that meet here",
+    "squeezes-all": "think about a batch of one",
+    "bias-left-out": "is the whole layer used?",
+    "wrong-slice": "think about which piece is taken",
+    "negative-start": "think about the first rows",
+    "rows-alone": "think about what the index means",
+    "thrown-away": "where does the result of this line go?",
+    "shared-rows": "how many lists are made here?",
+    "wrong-side": "think about what is cut off",
 }
-
-
-@dataclass
-class Case:
-    """A wrong solution with everything that was seen of it."""
-
-    session: Session
-    outcomes: list[Outcome]  # on the probes, and after an exception on the square ones too
-    error: BaseException | None
-
-    def __post_init__(self) -> None:
-        self.exercise = self.session.exercise
-        self.answers: Answers = self.session.answers
-        self.source: Source | None = source_of(self.session.student)
-        self.main = len(self.answers.probes)
-        right = self.answers.right
-        self.good = [
-            same(o, r, self.exercise.tolerance) for o, r in zip(self.outcomes, right, strict=False)
-        ]
-
-    @property
-    def pivot(self) -> int:
-        """A probe on which it is wrong, one that gave numbers if there is any."""
-        wrong = [i for i, good in enumerate(self.good) if not good]
-        return min(wrong, key=lambda i: bool(self.outcomes[i].raised))
 
 
 def explain(case: Case) -> list[Finding]:
     """All findings, the best first."""
-    witnesses = (
-        _by_prints,
-        _by_repair,
-        _by_error,
-        _by_tree,
-        _by_numbers,
-        _by_influence,
-        _by_layout,
-    )
-    found = [finding for witness in witnesses for finding in _heard(witness, case)]
-    found = [replace(f, score=f.score + _doubt(case, f, found)) for f in found]
-    return sorted((_reasoned(case, f) for f in found), key=lambda f: -f.score)
+    found = [f for name, witness in WITNESSES.items() for f in _heard(name, witness, case)]
+    judged = _judged(case, found)
+    if case.attempt and case.attempt.edits and (not judged or judged[0].score < NAMES):
+        longer = _heard("repair", lambda case: _by_repair(case, MORE), case)
+        judged = _judged(case, [*longer, *(f for f in found if f.witness != "repair")])
+    return judged
 
 
-def _doubt(case: Case, finding: Finding, found: list[Finding]) -> float:
-    """What speaks for or against a finding, seen beside the others and the student's text."""
-    kind, piece = finding.kind, finding.piece.partition("@")[0]
-    others = {f.kind for f in found if f is not finding}
-    if finding.says.startswith(BY_NUMBERS):
-        repaired = {f.kind for f in found if f.line and f.score > 8}
-        text = "\n".join(case.source.lines) if case.source else ""
-        foreign = kind in PRESENT and piece.isidentifier() and text and piece not in text
-        foreign = foreign or bool(text) and _speaks_of_others(finding, text, case.answers.names)
-        return -1.3 if foreign or kind in SLIGHT and kind not in repaired else 0.0
-    if kind == "argument-unused" and case.error is not None:
-        return -0.5  # it may just not have come that far
-    if kind == "ignored-argument":  # one changed entry does not prove it
-        return 0.0 if "argument-unused" in others else -0.5
-    if kind in TELLING:
-        alone = sum(f.kind == kind for f in found) == 1
-        return 2.1 if alone and piece in TELLING[kind] else 0.0
-    return 0.0
+def _judged(case: Case, found: list[Finding]) -> list[Finding]:
+    found = [replace(f, score=f.score + doubt(case, f, found)) for f in found]
+    return sorted((reasoned(case, f) for f in found), key=lambda f: -f.score)
 
 
-def _speaks_of_others(finding: Finding, text: str, arguments: list[str]) -> bool:
-    """Does it mention names or plumbing of another solution, which the student's text has not?"""
-    told = {*re.findall(r"`(?:self\.)?(\w+)`", finding.says), *(PLUMBING & {finding.piece})}
-    return any(name not in text for name in told - {*arguments})
-
-
-def _heard(witness: Callable[[Case], Iterator[Finding]], case: Case) -> list[Finding]:
+def _heard(name: str, witness: Callable[[Case], Iterator[Finding]], case: Case) -> list[Finding]:
     """What one witness says. If it fails over odd code, the others are heard all the same."""
     try:
-        return list(witness(case))
+        return [replace(f, witness=name) for f in witness(case)]
     except Exception:
         if STRICT:
             raise
@@ -165,8 +110,9 @@ def _by_prints(case: Case) -> Iterator[Finding]:
     count = len(case.outcomes)
     seen = prints.Print(*(a[:, :count] for a in vars(table).values()))
     fits = prints.agree(mine, seen, case.exercise.tolerance)  # (variants, probes, 1 + parts)
-    alike, told = _alike(case, fits[..., 0], seen), 0
-    for index in np.flatnonzero(alike):
+    alike, told = np.flatnonzero(_alike(case, fits[..., 0], seen)), 0
+    far = prints.distance(mine, seen) > NEARLY
+    for index in sorted(alike, key=lambda i: far[i]):
         yield _of_variant(case, variants[index])
         told += 1
         if told == 4:
@@ -175,10 +121,11 @@ def _by_prints(case: Case) -> Iterator[Finding]:
         return
     if any(case.good) and not case.error:  # right on some probes: only the wrong ones are asked
         wrong = [i for i, good in enumerate(case.good) if not good]
-        for index in np.flatnonzero(fits[:, wrong, 0].all(1))[:1]:
-            if variants[index].kind == "wrong-branch":
+        hits = [variants[i] for i in np.flatnonzero(fits[:, wrong, 0].all(1))]
+        for variant in sorted(hits, key=lambda v: contradicted(case, v))[:1]:
+            if variant.kind == "wrong-branch":
                 continue  # some inputs are right because they went the other way
-            found = _of_variant(case, variants[index])
+            found = _of_variant(case, variant)
             says = f"On some inputs it is right. Where it is not: {found.says}"
             yield replace(found, says=says, score=min(found.score, PARTLY) - 0.3)
             return
@@ -205,21 +152,16 @@ def _of_variant(case: Case, variant: Variant) -> Finding:
             text = "Two things at once. " + " ".join(
                 f"({i}) {bug.says}" for i, bug in enumerate(bugs, 1)
             )
-        score = AUTHOR if len(bugs) == 1 else PAIR - 2 * _poor(case)
+        score = AUTHOR if len(bugs) == 1 else PAIR - 2 * case.poor
         return Finding("+".join(variant.bugs), text, score, piece="author")
     says = f"{BY_NUMBERS} {variant.words}."
     score = 8 + variant.weight / 10 + 0.05 * bool(variant.line)
-    if case.outcomes[case.pivot].raised or _poor(case):
+    score -= 1.5 * contradicted(case, variant)
+    if case.outcomes[case.pivot].raised or case.poor:
         score -= 3
     brief = f"The numbers tell: {KINDS.get(variant.kind, 'one step is not as it should be')}."
     piece = f"{variant.piece}@{variant.line}" if variant.line else variant.piece
     return Finding(variant.kind, says, score, brief=brief, piece=piece)
-
-
-def _poor(case: Case) -> bool:
-    """Zeros or NaN everywhere: many mistakes look like that."""
-    mine, right = case.outcomes[case.pivot], case.answers.right[case.pivot]
-    return 2 * variety(mine) < variety(right)
 
 
 def _by_parts(case: Case, variants: list[Variant], fits: np.ndarray) -> Iterator[Finding]:
@@ -228,52 +170,67 @@ def _by_parts(case: Case, variants: list[Variant], fits: np.ndarray) -> Iterator
     if len(parts) < 2 or any(len(o.parts()) != len(parts) for o in case.outcomes):
         return
     told: list[str] = []
+    count = len(parts)
+    pairs = [
+        prints.agree(prints.take(o, count), prints.take(r, count), 1e-4)
+        for o, r in zip(case.outcomes, case.answers.right, strict=False)
+    ]
+    right = np.stack(pairs).all(0)
     for i, part in enumerate(parts, 1):
-        right = all(
-            prints.agree(prints.take(o, len(parts)), prints.take(r, len(parts)), 1e-4)[i]
-            for o, r in zip(case.outcomes, case.answers.right, strict=False)
-        )
-        if right:
-            continue
-        hits = np.flatnonzero(fits[..., i].all(1))
-        if len(hits):
-            best = _of_variant(case, variants[hits[0]])
+        hits = [variants[k] for k in np.flatnonzero(fits[..., i].all(1))] if not right[i] else []
+        if hits:
+            best = _of_variant(case, min(hits, key=lambda v: contradicted(case, v)))
             told.append(best.kind)
             also = "" if len(told) == 1 else "Besides. "
             says = f"{also}The {part}: {best.says}"
-            yield replace(best, says=says, score=min(best.score, 8.6) - 0.8)
+            # A misunderstanding that shows in one part only is not quite this one.
+            apart = best.piece == "author" and right[1:].any()
+            yield replace(best, says=says, score=min(best.score, 8.6) - 0.8 - apart)
 
 
 # By repairing the student's text.
 
 
-def _by_repair(case: Case) -> Iterator[Finding]:
-    if case.source is None:
+def _by_repair(case: Case, seconds: float = SECONDS) -> Iterator[Finding]:
+    attempt = case.attempt
+    if attempt is None:
         return
-    found: list[Repair] = []
 
     def work() -> None:
-        for repair in repairs(case.answers, case.source, case.outcomes[: case.main]):
-            found.append(repair)
+        attempt.search(seconds)
+        attempt.meet(lambda edit, rest: _goes_with(case, edit, rest))
 
     guarded(work, 1.0)
-    for repair in found:
-        edit = repair.edit
-        kind, words = edit.undone
-        line = case.source.line(edit.line)
-        where = f"Line {edit.line}, `{line}`: " if line else ""
-        brief = f"{where}{KINDS.get(kind, 'look at this line again')}."
-        score = 8.4 + edit.weight / 10 - 0.6 * edit.loses - 0.9 * (kind in UNSURE)
-        if repair.rest is None:
-            says = f"{where}{words}."
-            yield Finding(kind, says, score, edit.line, brief, edit.piece)
-            continue
-        rest = _of_variant(case, repair.rest)
-        second = rest.says if repair.rest.bugs else f"And {repair.rest.words}."
-        says = f"Two things at once. {where}{words}. {second}"
-        usual = min(edit.weight, repair.rest.weight or 3) >= 2.5 and kind not in UNSURE
-        score = (7.0 if usual else 6.5) + 0.5 * bool(repair.rest.bugs) + edit.weight / 100
-        yield Finding(f"{kind}+{rest.kind}", says, score, edit.line, brief, edit.piece)
+    for repair in attempt.found:
+        yield _of_repair(case, repair)
+
+
+def _goes_with(case: Case, edit: Edit, rest: Variant) -> bool:
+    """Is it likely that a student's second mistake is this one?"""
+    kind = edit.undone[0]
+    undoes = kind == "wrong-operator" and rest.kind == "missing-step"
+    if undoes or len(rest.bugs) > 1 or rest.kind in ("wrong-return", kind):
+        return False
+    return bool(rest.bugs) or edit.weight + rest.weight >= 4.5 and not contradicted(case, rest)
+
+
+def _of_repair(case: Case, repair: Repair) -> Finding:
+    edit = repair.edit
+    kind, words = edit.undone
+    line = case.source.line(edit.line)
+    where = f"Line {edit.line}, `{line}`: " if line else ""
+    brief = f"{where}{KINDS.get(kind, 'look at this line again')}."
+    score = 8.4 + edit.weight / 10 - 0.6 * edit.loses - 0.9 * (kind in UNSURE)
+    score -= 1.45 * (kind == "raw-name")  # a long way round may come out right by chance
+    if repair.rest is None:
+        score = 9.8 if kind in SURE else score
+        return Finding(kind, f"{where}{words}.", score, edit.line, brief, edit.piece)
+    rest = _of_variant(case, repair.rest)
+    second = rest.says if repair.rest.bugs else f"And {repair.rest.words}."
+    says = f"Two things at once. {where}{words}. {second}"
+    usual = min(edit.weight, repair.rest.weight or 3) >= 2.5 and kind not in UNSURE
+    score = (7.0 if usual else 6.5) + 0.5 * bool(repair.rest.bugs) + edit.weight / 100
+    return Finding(f"{kind}+{rest.kind}", says, score, edit.line, brief, edit.piece)
 
 
 # By the exception and the tree.
@@ -295,21 +252,21 @@ def _by_tree(case: Case) -> Iterator[Finding]:
 
 def _by_numbers(case: Case) -> Iterator[Finding]:
     exercise, answers = case.exercise, case.answers
+
+    def seen(on: list[int]) -> list[Finding]:
+        got, want = [case.outcomes[i] for i in on], [answers.right[i] for i in on]
+        probes = [answers.flat(answers.all[i]) for i in on]
+        names, tolerance = answers.all_names, exercise.tolerance
+        return transforms.explain(exercise.parts, got, want, probes, names, tolerance)
+
     ran = [i for i, o in enumerate(case.outcomes) if not o.raised]
     if not ran:
         return
     main = [i for i in ran if i < case.main] or ran
-    got, want = [case.outcomes[i] for i in main], [answers.right[i] for i in main]
-    probes = [answers.all[i] for i in main]
-    found = transforms.explain(exercise.parts, got, want, probes, answers.names, exercise.tolerance)
-    yield from (replace(f, piece="numbers") for f in found)
-    if len(main) < case.main:  # an exception on some probes: say what distinguishes them
-        seen = case.outcomes[: case.main]
-        right = answers.right[: case.main]
-        found = transforms.explain(
-            exercise.parts, seen, right, answers.probes, answers.names, exercise.tolerance
-        )
-        yield from itertools.islice(found, 1)
+    partly = len(main) < case.main  # then numbers alone do not say what the matter is
+    yield from (replace(f, score=min(f.score, 6.5)) if partly else f for f in seen(main))
+    if partly:  # an exception on some probes: say what distinguishes them
+        yield from seen([*range(case.main)])[:1]
 
 
 def _by_influence(case: Case) -> Iterator[Finding]:
@@ -326,54 +283,33 @@ def _by_influence(case: Case) -> Iterator[Finding]:
 
 
 def _by_layout(case: Case) -> Iterator[Finding]:
-    """The layers of a module, where they differ."""
+    """The order of the arguments, and the layers of a module, where they differ."""
+    reference, student = case.exercise.reference, case.session.student
+    for method in ("__init__", "forward") if case.exercise.is_module else ("",):
+        wanted, mine = (_arguments(f, method) for f in (reference, student))
+        if mine != wanted and sorted(mine) == sorted(wanted):
+            where = f"`{method}`" if method else "The function"
+            says = f"{where} takes its arguments in the order {', '.join(mine)}; the task hands "
+            yield Finding("argument-order", f"{says}them over as {', '.join(wanted)}.", 9.55)
     if case.exercise.is_module:
         sizes = case.answers.probes[0][0]
         yield from modules.layout(case.exercise.reference, case.session.student, sizes)
 
 
-def runner(session: Session) -> Any:
-    """The student's solution as arrays for arguments, None where it fails."""
-
-    def run(*args: Any) -> tuple[np.ndarray, ...] | None:
-        outcome, _ = session.call(args)
-        return None if outcome is None or outcome.raised else outcome.arrays
-
-    return run
+def _arguments(function: Any, method: str) -> list[str]:
+    found = getattr(function, method, None) if method else function
+    try:
+        return [name for name in inspect.signature(found).parameters if name != "self"]
+    except (TypeError, ValueError):
+        return []
 
 
-def right_runner(answers: Answers) -> Any:
-    def run(*args: Any) -> tuple[np.ndarray, ...] | None:
-        with clean_torch():
-            outcome = answers.run(answers.exercise.reference, args)
-        return None if outcome.raised else outcome.arrays
-
-    return run
-
-
-# Why it matters.
-
-
-def _reasoned(case: Case, finding: Finding) -> Finding:
-    """The finding with the author's reason for the step it concerns."""
-    why = _why(case, finding)
-    if finding.score < 5 or not why or why in finding.says:
-        return finding
-    brief = finding.brief and f"{finding.brief} {why}"
-    return replace(finding, says=f"{finding.says} {why}", brief=brief)
-
-
-def _why(case: Case, finding: Finding) -> str:
-    steps = case.exercise.steps
-    piece, _, line = finding.piece.partition("@")
-    if piece in ("author", "numbers") or not steps:
-        return ""
-    lines = case.exercise.source.splitlines()
-    here = lines[int(line) - 1] if line else ""
-    on_line = {text: why for text, why in steps.items() if here and text.splitlines()[0] in here}
-    token = SYMBOLS.get(piece, piece)
-    for group in (on_line, steps):
-        hits = [why for text, why in group.items() if token and re.search(re.escape(token), text)]
-        if len(set(hits)) == 1:
-            return hits[0]
-    return next(iter(on_line.values())) if len(on_line) == 1 else ""
+WITNESSES: dict[str, Callable[[Case], Iterator[Finding]]] = {
+    "prints": _by_prints,
+    "repair": _by_repair,
+    "error": _by_error,
+    "tree": _by_tree,
+    "numbers": _by_numbers,
+    "influence": _by_influence,
+    "layout": _by_layout,
+}

@@ -42,6 +42,7 @@ class Scene:
     node: ast.AST = NOWHERE  # the very expression, then what it stands in
     statement: ast.AST = NOWHERE
     function: ast.AST = NOWHERE
+    tree: ast.AST = NOWHERE  # the whole text
     values: dict[str, Any] = field(default_factory=dict)
 
     def value(self, node: Any) -> Any:
@@ -79,7 +80,9 @@ class Scene:
 def explain(error: BaseException, student: Any) -> list[Finding]:
     """What the exception means, the most specific first; two readings at most."""
     scene = _scene(error, student)
-    found = [f for look in (_none, _name, _attribute, _arguments, _clash) for f in look(scene)]
+    found = [
+        f for look in (_none, _brackets, _name, _attribute, _arguments, _clash) for f in look(scene)
+    ]
     found = found or [*_by_rule(scene)]
     return sorted({f.kind: f for f in found[::-1]}.values(), key=lambda f: -f.score)[:2]
 
@@ -102,6 +105,16 @@ def _none(scene: Scene) -> Iterator[Finding]:
         yield scene.found("none-not-handled", nothing[0])
 
 
+def _brackets(scene: Scene) -> Iterator[Finding]:
+    """``i - j <= w & j - i <= w``: one chained comparison, with the `&` in its middle."""
+    chained = isinstance(scene.node, ast.Compare) and len(scene.node.ops) > 1
+    bits = (
+        n for n in ast.walk(scene.node) if isinstance(getattr(n, "op", 0), ast.BitAnd | ast.BitOr)
+    )
+    if chained and next(bits, None) and "Boolean value of Tensor" in scene.text:
+        yield scene.found("brackets-of-and")
+
+
 def _name(scene: Scene) -> Iterator[Finding]:
     name = getattr(scene.error, "name", None)
     if type(scene.error) is not NameError or not name:
@@ -112,9 +125,7 @@ def _name(scene: Scene) -> Iterator[Finding]:
         yield scene.found("foreign-name", name, "here everything is written with torch")
     elif name in IMPORTS:
         yield scene.found("missing-import", name, IMPORTS[name])
-    elif (
-        name == "self" and "." not in getattr(scene.student, "__qualname__", ".").rpartition(">")[2]
-    ):
+    elif name == "self" and not isinstance(scene.student, type | nn.Module):
         yield scene.found("self-in-function")
     elif name == "self" or hasattr(scene.values.get("self"), name):
         yield scene.found("missing-self", name if name != "self" else "This line's method")
@@ -165,17 +176,32 @@ def _clash(scene: Scene) -> Iterator[Finding]:
         if line.lineno < scene.line and names & {getattr(n, "id", 0) for n in ast.walk(line)}:
             yield from habits.thrown_away(line)
     yield from _turned(scene, told)
-    lost = next(habits.lost_axes(scene.statement), None)
+    # Only what stands in the very expression that failed; a sum around it has not run yet.
+    lost = next((c for c in habits.lost_axes(scene.node) if c is not scene.node), None)
     if lost and "must match the size" in scene.text:
         yield scene.found("keepdim-missing", callee(lost), told)
     at_hand = {n for v in scene.values.values() if isinstance(v, torch.Tensor) for n in v.shape}
     for node in habits.typed_sizes(scene.statement):
         if number(node) not in at_hand:
             yield scene.found("size-typed-in", number(node), told)
+    yield from _fixed(scene, at_hand, told)
     shapes = sorted((tuple(v.shape) for v in scene.tensors().values()), key=len)
     small, large = shapes if len(shapes) == 2 and not lost else ((), ())
-    if any(large[:i] + large[i + 1 :] == small for i in range(1, len(large))):
+    inner = iter(large)
+    if len(small) < len(large) and all(size in inner for size in small):
         yield scene.found("axis-missing", told)
+
+
+def _fixed(scene: Scene, at_hand: set[int], told: str) -> Iterator[Finding]:
+    """``d_k = 64`` some lines above, or in ``__init__``: a size that was given a name."""
+    names = {
+        ast.unparse(n) for n in ast.walk(scene.statement) if isinstance(n, ast.Name | ast.Attribute)
+    }
+    for node in ast.walk(scene.tree):
+        value = number(node.value) if isinstance(node, ast.Assign) else None
+        if type(value) is int and value > 3 and value not in at_hand:
+            if ast.unparse(node.targets[0]) in names:
+                yield scene.found("size-typed-in", value, told, line=node.lineno)
 
 
 def _turned(scene: Scene, told: str) -> Iterator[Finding]:
@@ -223,19 +249,20 @@ def _scene(error: BaseException, student: Any) -> Scene:
     return Scene(error, text, student, line, code, *_nodes(found, "".join(lines)), values)
 
 
-def _nodes(step: types.TracebackType, text: str) -> tuple[ast.AST, ast.AST, ast.AST]:
+def _nodes(step: types.TracebackType, text: str) -> tuple[ast.AST, ...]:
     """The expression that raised, its statement and its function, as far as the text tells."""
     try:
-        nodes = [n for n in ast.walk(ast.parse(text)) if hasattr(n, "lineno")]
+        tree = ast.parse(text)
     except SyntaxError:
-        nodes = []
+        tree = NOWHERE
+    nodes = [n for n in ast.walk(tree) if hasattr(n, "lineno")]
     at = [*step.tb_frame.f_code.co_positions()][step.tb_lasti // 2]
     around = [n for n in nodes if n.lineno <= step.tb_lineno <= n.end_lineno]
     statements = [n for n in around if isinstance(n, ast.stmt)] or [NOWHERE]
     functions = [n for n in around if isinstance(n, ast.FunctionDef)] or statements
     nodes = [n for n in nodes if isinstance(n, ast.expr)]
     exact = [n for n in nodes if (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == at]
-    return [*exact, statements[-1]][0], statements[-1], functions[-1]
+    return [*exact, statements[-1]][0], statements[-1], functions[-1], tree
 
 
 def place(error: BaseException, student: Any) -> str:
@@ -243,6 +270,11 @@ def place(error: BaseException, student: Any) -> str:
     scene = _scene(error, student)
     line = f"line {scene.line}" if scene.line else ""
     return f"{line}, `{scene.code[:90]}`" if scene.code else line
+
+
+def line_of(error: BaseException, student: Any) -> int:
+    """The number of that line, counted from the cell's first; 0 if unknown."""
+    return _scene(error, student).line
 
 
 def codes_of(student: Any) -> list[types.CodeType]:

@@ -22,3 +22,4 @@ class Finding:
     line: int = 0  # the student's line, counted from the cell's first; 0 if unknown
     brief: str = ""  # what a first attempt is told instead of ``says``: where to look, and the kind
     piece: str = ""  # the name of the operation ("softmax"), to find the author's step for it
+    witness: str = ""  # which part of the engine says so: "prints", "repair", "numbers", ...

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,11 +14,19 @@ import torch
 from torch import nn
 
 from utils.quiz.naming.finding import Finding
-from utils.quiz.naming.trees import SPOKEN, callee, is_own, number, of_module
+from utils.quiz.naming.trees import ALIKE, SPOKEN, callee, is_own, number, of_module, subject
 
 SLIPS = """
-thrown-away 9.1: The result of {0} is thrown away: it is something new, the old value stays as it
+thrown-away 9: The result of {0} is thrown away: it is something new, the old value stays as it
   was, and no name keeps the new one.
+misspelt-method 9.9: `{0}` is a method like any other and never called by itself: Python and torch
+  look for `{1}`.
+zero-times-infinity 9.7: 0 times infinity is no number (NaN), so a product with infinity spoils
+  even the places that it should leave alone.
+unpacks-one 9.3: `scaled_dot_product_attention` of torch hands back the output alone; taken apart
+  into two names, it is the batch that is taken apart.
+twice 7.4: {0} is taken of what comes out of {0} already.
+first-only 5.5: `{0}[0]` is the first entry alone, whatever example is being computed.
 comparison-alone 8.5: `==` only compares, and nothing keeps the answer; `=` gives a name a value.
 return-in-loop 8.5: The `return` stands inside the loop, so only the first round is done.
 layer-unused 8: `self.{0}` is made in `__init__` and never used.
@@ -54,11 +64,31 @@ REDUCTIONS = {"sum", "mean", "max", "min", "amax", "amin", "std", "var", "norm",
 SIZED = set("view reshape zeros ones full empty randn arange range eye expand sqrt Linear".split())
 # Operations worth a word; who has one of `WHOLE` may have others inside it.
 NOTABLE = set("softmax sigmoid relu dropout sort mean max std sqrt exp log tanh flip roll".split())
-NOTABLE |= {"abs", "cumsum", "round", "clamp", "norm", "argmax", "tril", "normalize"}
+NOTABLE |= {"abs", "cumsum", "round", "clamp", "norm", "argmax", "tril", "normalize", "gelu"}
+NOTABLE |= {"cosine_similarity", "leaky_relu", "leakyrelu", "elu", "silu", "softplus", "batch_norm"}
+NOTABLE |= {"batchnorm1d", "cdist", "dist", "clip"}
 WHOLE = set("scaled_dot_product_attention layer_norm layernorm norm normalize std softmax".split())
 INSTEAD = {"softmax": "exp", "mean": "sum", "relu": "clamp", "tril": "arange", "sqrt": "pow"}
-ALIKE = {"amax": "max", "rsqrt": "sqrt", "log_softmax": "softmax", "var": "std", "triu": "tril"}
 Function, ANY = ast.FunctionDef | ast.Lambda, ast.Load | ast.Store
+
+
+class Right:
+    """What the right solutions of an exercise have and do, looked up once."""
+
+    def __init__(self, trees: tuple[ast.AST, ...]):
+        calls = [call for tree in trees for call in _of(tree, ast.Call)]
+        self.known = bool(trees)
+        self.numbers = {
+            n.value for t in trees for n in _of(t, ast.Constant) if type(n.value) is int
+        }
+        self.without_axis = {callee(call) for call in calls if not _has_axis(call)}
+        self.floors = any(isinstance(n, ast.FloorDiv) for t in trees for n in ast.walk(t))
+        self.used = [set(_used(tree)) for tree in trees] or [set()]
+        functions = [f for tree in trees for f in _of(tree, ast.FunctionDef)]
+        self.unneeded = {(f.name, place) for f in functions for place in _unused(f)}
+
+
+right_of = functools.cache(Right)
 
 
 def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Finding]:
@@ -66,10 +96,16 @@ def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Find
 
     ``wanted`` are trees of right solutions, ``names`` the arguments as the task spells them.
     """
+    right = right_of(tuple(wanted))
     looks = (_calls, _operators, _operations)
-    found = [*thrown_away(tree), *_layers(tree), *(f for look in looks for f in look(tree, wanted))]
+    found = [*thrown_away(tree), *_layers(tree), *(f for look in looks for f in look(tree, right))]
+    found += [*_unpacks_one(tree), *_methods(tree), *_twice(tree), *_infinite(tree)]
     for function in _of(tree, Function):
-        found += [*_arguments(function, wanted, names), *_variables(function)]
+        found += [
+            *_first_only(function),
+            *_arguments(function, right, names),
+            *_variables(function),
+        ]
         found += _flow(function) if isinstance(function, ast.FunctionDef) else []
     return sorted(dict.fromkeys(found), key=lambda f: -f.score)
 
@@ -100,6 +136,53 @@ def _layers(tree: ast.AST) -> Iterator[Finding]:
         for kept, made in pairs:
             if is_own(kept) and kept.attr not in read and callee(made)[:1].isupper():
                 yield _found("layer-unused", node, kept.attr, piece=kept.attr)
+
+
+def _methods(tree: ast.AST) -> Iterator[Finding]:
+    """Methods whose names are nearly, but not quite, those that are called by themselves."""
+    for owner in _of(tree, ast.ClassDef):
+        methods = [f for f in owner.body if isinstance(f, ast.FunctionDef)]
+        there = {f.name for f in methods}
+        for wanted in {"__init__", "forward"} - there:
+            for name in difflib.get_close_matches(wanted, there, 1, 0.74):
+                method = next(f for f in methods if f.name == name)
+                yield _found("misspelt-method", method, name, wanted, piece=name)
+
+
+def _unpacks_one(tree: ast.AST) -> Iterator[Finding]:
+    """``out, weights = F.scaled_dot_product_attention(...)``."""
+    for node in _of(tree, ast.Assign):
+        several = isinstance(node.targets[0], ast.Tuple)
+        if several and callee(node.value) == "scaled_dot_product_attention":
+            if ast.unparse(node.value).startswith(("F.", "torch.", "nn.")):
+                yield _found("unpacks-one", node, piece="scaled_dot_product_attention")
+
+
+def _twice(tree: ast.AST) -> Iterator[Finding]:
+    """A softmax of a softmax, and the like."""
+    for call in _of(tree, ast.Call):
+        name, inner = callee(call), subject(call)
+        if isinstance(inner, ast.Call) and callee(inner) == name in NOTABLE:
+            yield _found("twice", call, f"the {SPOKEN.get(name, name)}", piece=name)
+
+
+def _infinite(tree: ast.AST) -> Iterator[Finding]:
+    """A product with an infinity, which was meant to leave alone what is 0."""
+    for node in _of(tree, ast.BinOp):
+        for side in (node.left, node.right) if isinstance(node.op, ast.Mult) else ():
+            text = ast.unparse(side).strip("-()").lower()
+            if re.fullmatch(r"float\(['\"][-+]?inf(inity)?['\"]|(torch|math|np|numpy)\.inf", text):
+                yield _found("zero-times-infinity", node, piece="*")
+
+
+def _first_only(function: Function) -> Iterator[Finding]:
+    """An argument of which only the first entry is taken, by an index 0."""
+    own = _parameters(function)
+    for node in _of(function, ast.Subscript):
+        first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+        if number(first) == 0 and isinstance(node.ctx, ast.Load):
+            if isinstance(node.value, ast.Name) and node.value.id in own:
+                yield _found("first-only", node, node.value.id, piece=node.value.id)
 
 
 def lost_axes(tree: ast.AST) -> Iterator[ast.Call]:
@@ -159,13 +242,12 @@ def _unused(function: Function) -> dict[int, str]:
     return {i: a for i, a in enumerate(_parameters(function)) if a not in used and a[0] != "_"}
 
 
-def _arguments(function: Function, wanted: list[ast.AST], names: list[str]) -> Iterator[Finding]:
+def _arguments(function: Function, right: Right, names: list[str]) -> Iterator[Finding]:
     own, name = _parameters(function), getattr(function, "name", "")
-    right = (f for tree in wanted for f in _of(tree, ast.FunctionDef) if f.name == name)
-    unneeded = {place for f in right for place in _unused(f)}  # some do well without them
     for place, argument in _unused(function).items():
-        if place not in unneeded:
-            other = names[place] if len(names) == len(own) else argument
+        if (name, place) not in right.unneeded:  # some do well without them
+            same = len(names) == len(own) and name != "__init__"
+            other = names[place] if same else argument
             task = f" (`{other}` in the task)" if other != argument else ""
             yield _found("argument-unused", function, argument, task, piece=argument)
     for statement in function.body if name else ():
@@ -223,25 +305,22 @@ def _falls_off(block: list[ast.stmt]) -> bool:
     return not isinstance(last, ast.Return | ast.Raise | ast.With | ast.Try | ast.While | ast.Match)
 
 
-def _calls(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
-    right = {n.value for w in wanted for n in _of(w, ast.Constant) if type(n.value) is int}
-    for node in (n for n in typed_sizes(tree) if number(n) not in right):
+def _calls(tree: ast.AST, right: Right) -> Iterator[Finding]:
+    for node in (n for n in typed_sizes(tree) if number(n) not in right.numbers):
         yield _found("size-typed-in", node, number(node))
-    fine = {callee(c) for w in wanted for c in _of(w, ast.Call) if not _has_axis(c)}
     for call in (c for c in _of(tree, ast.Call) if not _has_axis(c)):
         name = callee(call)
-        if name in REDUCTIONS - fine and isinstance(call.func, ast.Attribute):
+        if name in REDUCTIONS - right.without_axis and isinstance(call.func, ast.Attribute):
             yield _found("reduces-everything", call, name, piece=name)
         if name == "softmax" and _of_package(call) or name == "Softmax" and not call.args:
             yield _found("softmax-without-axis", call, piece="softmax")
 
 
-def _operators(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
-    floors = any(isinstance(n, ast.FloorDiv) for w in wanted for n in ast.walk(w))
+def _operators(tree: ast.AST, right: Right) -> Iterator[Finding]:
     for node in _of(tree, ast.BinOp):
         if isinstance(node.op, ast.BitXor) and number(node.right) is not None:
             yield _found("caret-power", node)
-        if isinstance(node.op, ast.FloorDiv) and wanted and not floors:
+        if isinstance(node.op, ast.FloorDiv) and right.known and not right.floors:
             yield _found("floor-division", node)
     for node in _of(tree, ast.Compare):
         sides = [s.value for s in (node.left, *node.comparators) if isinstance(s, ast.Constant)]
@@ -249,12 +328,12 @@ def _operators(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
             yield _found("is-for-equal", node)
 
 
-def _operations(tree: ast.AST, wanted: list[ast.AST]) -> Iterator[Finding]:
+def _operations(tree: ast.AST, right: Right) -> Iterator[Finding]:
     """Operations that no right solution has, and those that all have but this one."""
-    mine, right = _used(tree), [set(_used(w)) for w in wanted] or [set()]
-    for name in sorted(NOTABLE & set(mine) - set().union(*right)) if wanted else ():
+    mine = _used(tree)
+    for name in sorted(NOTABLE & set(mine) - set().union(*right.used)) if right.known else ():
         yield _found("foreign-operation", mine[name], SPOKEN.get(name, name), piece=name)
-    common = set.intersection(*right)
+    common = set.intersection(*right.used)
     lacking = NOTABLE & common - set(mine) if not WHOLE & set(mine) - common else ()
     for name in sorted(n for n in lacking if INSTEAD.get(n) not in mine):
         yield _found("missing-operation", ast.Module([], []), SPOKEN.get(name, name), piece=name)

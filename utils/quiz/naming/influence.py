@@ -171,7 +171,7 @@ def _without_effect(trials: list[Trial], parts: tuple) -> Iterator[Finding]:
         for part, came, wanted in zip(label, mine, right):
             if wanted and not came:
                 says = f"`{name}` has no influence on the {part}, though it should have."
-                yield Finding("ignored-in-part", says, 6.8)
+                yield Finding("ignored-in-part", says, 7.1)
             elif came and not wanted:
                 are = "do" if is_plural(part) else "does"
                 says = f"`{name}` changes the {part}, which {are} not depend on it when right."

@@ -35,7 +35,8 @@ value-called 9: '(?:Tensor|torch\.\w+)' object is not callable
 name-written-over 8.5: '(int|float|str|list|tuple|dict|bool|module)' object is not callable
   `{it}` is no function but of type {0} here: was its name given to a value, or is a sign missing?
 values-forgotten 9: torch\.return_types\.(\w+)
-  `{0}` along an axis gives two things: `.values`, and `.indices`. This line needs one of them.
+  `{0}` with a number runs along that axis and gives two things: `.values`, and `.indices`. (It
+  compares nothing entry by entry.)
 not-a-tensor 8.5: AttributeError: '(tuple|list|int|float)' object has no attribute '(\w+)'
   `{1}` belongs to tensors, and this is of type {0} (of `.item()`, a shape, several results?).
 super-init 9: before Module.__init__
@@ -46,6 +47,11 @@ no-cuda 9: with CUDA enabled|CUDA GPU|NVIDIA|CUDA driver|mps dev|MPS
   There is no graphics card here. A new tensor goes where its input is: `device=x.device`.
 missing-module 9: No module named '([\w.]+)'|cannot import name '(\w+)'
   `{0}` is not there, and nothing can be installed during a check: torch alone is enough here.
+channel-axis 7.4: expected input\[.*\] to have (\d+) channels, but got (\d+)
+  A convolution looks for its {0} channels on the axis behind the batch, where {1} stand. {shapes}
+kernel-too-large 7.2: Calculated padded input size.*: \((.*?)\). Kernel size: \((.*?)\)
+  The window is larger than the picture: it spans {1}, and there are {0}. Does something spread or
+  repeat it (`dilation`, `padding`, its size)?
 batch-forgotten 8.5: with <= 2 dim|be a matrix|1D tensors|matrix @ vector|be a 3D|outer: Exp
   `{it}` wants a fixed number of axes: is the batch forgotten? `@` works with any in front. {shapes}
 softmax-without-axis 9: softmax\(\) (?:missing|received)
@@ -60,10 +66,15 @@ axis-out-of-range 7.5: Dimension out of range.*\[-(\d+), \d+\], but got (-?\d+)
   Axis {1} is asked for, but there are {0}, counted from 0: is the batch counted? {shapes}
 no-such-key 7.5: KeyError: (.*)
   There is no entry {0} in that dictionary: is this the key that is meant?
+assigned-shape 8.5: expand\(torch.*size=\[|shape mismatch: value tensor @@ \] [-+*/]?=
+  What stands on the right has another shape than the place on the left where it is put. {shapes}
 expand-axes 8.5: repeat dims can not|number of sizes provided
   `{it}` wants a size for each axis of the tensor, and for new ones in front. {shapes}
 index-out-of-range 7.5: out of bounds|index out of range|out of range$|Class values|too many indices
   An index asks for more than there is: one too far, an axis too many, an unknown id? {shapes}
+list-not-tensor 9: list indices must be integers or slices, not tuple
+  A plain list is indexed along several axes at once, as only a tensor can be: what comes in here is
+  a list.
 not-boolean 9: supports boolean masks|condition to be a boolean
   A mask of numbers comes where a boolean one is needed: True or False for each place.
 needs-whole-numbers 9: used as indices|argument #1 'indices'|only applicable|to be Long
@@ -106,8 +117,11 @@ list-for-tensor 8.5: (?:sor|number), not (list|tuple)|sor' and '(list|tuple)'|: 
   A {0} stands where a tensor or a number is needed (`torch.stack` makes one of many).
 whole-shape 9: torch.Size
   A whole shape is used as if it were one number: which of its sizes is meant?
-layer-not-applied 8.5: '(Linear|\w*ReLU|Softmax|Dropout|LayerNorm)'|Tensor, not (Linear|Softmax)
+layer-not-applied 9: '(Linear|\w*ReLU|Softmax|Dropout|LayerNorm)'|Tensor, not (Linear|Conv\w+)
   A layer ({0}) stands there itself: it was made, but not called with a tensor.
+layer-not-applied 9: Tensor, not (\w*ReLU|\w*Softmax|GELU|Tanh|Sigmoid|Dropout|Layer\w+|Sequential)
+  The brackets behind `nn.{0}` only make the layer; a second pair would call it. So a layer goes on
+  from here where a tensor is needed.
 buffer-kind 8.5: cannot assign '([\w.]+)' object to (?:buffer|parameter) '(\w+)'
   `{1}` is kept with the module, which takes tensors only, and here comes {0}.
 in-place 9: leaf Variable|by an inplace operation
@@ -124,6 +138,10 @@ division-by-zero 8: ZeroDivisionError|math domain error|expected a (?:non|pos)
   A division by zero, or a root or logarithm of a number that has none. Which number is it?
 argument-count 8.5: (\w+)\(\) (takes|missing) (.*)
   The arguments do not fit those of `{0}`: it says "{1} {2}".
+type-among-sizes 9: 'size' failed to unpack|must be tuple of ints, .*got type
+  Among the sizes stands a type of numbers; a type is handed over by its name.
+one-axis 9: (\w+)\(\): argument 'dim' .* must be int, not tuple
+  `{0}` runs along one axis only, and here come several.
 argument-kind 7: (\w+)\(\): argument '(\w+)' .* must be (.+), not (\w+)
   `{1}` of `{0}` must be of type {2}, and {3} comes. Is the order of the arguments right?
 argument-kind 7: (\w+)\(\) received an invalid combination of arguments - got \(([^)]*)\)
@@ -136,6 +154,8 @@ LOOKS = """
 none-not-handled 9: `{0}` is None here (an argument left out?), and this line needs a value.
 foreign-name 9: `{0}` is a name of another library; {1}.
 missing-import 9: `{0}` was not imported: `{1}` does it.
+brackets-of-and 9.1: `&` and `|` bind stronger than a comparison, so `a < b & c < d` asks for
+  `a < (b & c) < d`: each comparison needs its own brackets.
 missing-self 9: `{0}` does without `self`, through which all that is the object's is reached.
 self-in-function 9: `self` is known in methods only, and this is a plain function: it has arguments.
 misspelt-name 8.5: The name `{0}` is not known. Is it a slip for `{1}`?

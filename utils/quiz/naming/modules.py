@@ -10,6 +10,7 @@ import copy
 import inspect
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -118,7 +119,7 @@ def made(student: Any, sizes: tuple, ours: nn.Module) -> nn.Module:
         raise Mistake("not-a-module", text)
     own = {n: v for n, v in vars(module).items() if not n.startswith("_")}
     if list(ours.parameters()):
-        _must_learn(module, own)
+        _must_learn(module, own, ours)
     return module.eval().requires_grad_(False)
 
 
@@ -133,19 +134,24 @@ def _not_made(error: Exception, name: str, count: int) -> Exception:
     return error
 
 
-def _must_learn(module: nn.Module, own: dict[str, Any]) -> None:
+def _must_learn(module: nn.Module, own: dict[str, Any], ours: nn.Module) -> None:
     lists = [n for n, v in own.items() if _holds_layers(v)]
     if lists:
         says = f"The layers of `{lists[0]}` sit in a plain list or dict, where the module does not "
         raise Mistake("plain-list", says + "see them. `nn.ModuleList` is a list that it does see.")
     loose = [n for n, v in own.items() if isinstance(v, Tensor) and v.dim() > 1]
     loose += [n for n, b in module.named_buffers() if b.dim() == 2]
-    if loose:
+    enough = _numbers(module) >= _numbers(ours)  # then it is a mask or a table, which is as it is
+    if loose and not enough:
         says = f"`{loose[0]}` is a plain tensor, so no optimiser will ever change it. A layer, or "
         raise Mistake("plain-tensors", says + "`nn.Parameter`, would be learnt.")
     if not list(module.parameters()):
         says = "The module has nothing to learn: no layer is kept on `self` in `__init__`."
         raise Mistake("no-parameters", says)
+
+
+def _numbers(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
 
 
 def _holds_layers(value: Any) -> bool:
@@ -224,12 +230,16 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
         shape, name = tuple(odd[0].weight.shape), odd[0].name.lstrip(".")
         says = f"`{name}` has a weight of shape {shape}, which no layer of the task has."
         yield Finding("wrong-sizes", says, 7.6)
-    elif total > sizes_of_all:
-        says = f"There are {len(found.matrices)} weight matrices, more than the task needs."
-        yield Finding("extra-layer", says, 7.2)
+    elif len(found.matrices) == len(wanted):
+        many = Counter(tuple(m.weight.shape) for m in found.matrices)
+        shape = next(iter(many - Counter(wanted)), many.most_common(1)[0][0])
+        says = f"Of the {len(wanted)} weight matrices {many[shape]} have the shape {shape}: one of "
+        yield Finding("wrong-sizes", says + "them should have another one.", 7.3)
     else:
-        says = f"There are {len(found.matrices)} weight matrices, fewer than the task needs."
-        yield Finding("missing-layer", says, 7.2)
+        more = total > sizes_of_all
+        says = f"There are {len(found.matrices)} weight matrices, {'more' if more else 'fewer'} "
+        kind = "extra-layer" if more else "missing-layer"
+        yield Finding(kind, f"{says}than the {len(wanted)} of the task.", 7.2)
 
 
 def _given_of(ours: nn.Module, sizes: tuple) -> set[int]:

@@ -47,8 +47,8 @@ def take(outcome: Outcome, parts: int) -> Print:
 
 def _row(arrays: list[np.ndarray]) -> np.ndarray:
     row = np.concatenate([a.ravel() for a in arrays]) if arrays else np.zeros(0)
-    row = row[: DIRECTIONS.shape[1]]
-    return np.clip(np.nan_to_num(row, nan=7.7, posinf=1.1e4, neginf=-1.3e4), -1e4, 1e4)
+    row = np.where(np.isfinite(row), np.clip(row, -1e10, 1e10), row)[: DIRECTIONS.shape[1]]
+    return np.nan_to_num(row, nan=7.7, posinf=1.1e4, neginf=-1.3e4)  # not what is merely large
 
 
 def stack(prints: list[Print]) -> Print:
@@ -62,3 +62,9 @@ def agree(mine: Print, many: Print, tolerance: float) -> np.ndarray:
     limit = 4 * tolerance * mine.sizes
     near = (np.abs(many.places - mine.places) <= limit[..., None]).all(-1)
     return (many.codes == mine.codes) & near
+
+
+def distance(mine: Print, many: Print) -> np.ndarray:
+    """How far apart the whole outcomes are, over all probes: it decides between two that agree."""
+    apart = np.abs(many.places - mine.places).max(-1) / np.maximum(mine.sizes, many.sizes)
+    return apart[..., 0].sum(-1)

@@ -5,8 +5,9 @@ Where no single edit does, one may turn the code into a known wrong answer: it h
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,11 @@ from utils.quiz.naming.edits import Edit, edits_of
 from utils.quiz.naming.sources import Source
 from utils.quiz.outcome import Outcome, failed, normalise, same
 
-SECONDS = 0.035  # of CPU time for trying edits
+SECONDS = 0.04  # of CPU time for trying edits
+MORE = 0.05  # where nobody else has a name for it either
 AT_FIRST = 0.25  # the first time in a kernel, when every call costs more
+OF_AXES = {"missing-axis", "not-transposed", "vectors-as-matrix", "wrong-axis", "keepdim"}
+OF_AXES |= {"squeezes-all", "wrong-size", "bias-left-out"}
 MEETINGS = 10  # second mistakes looked up at the most
 _asked: set[str] = set()  # exercises that this kernel has repaired solutions of
 
@@ -33,15 +37,10 @@ class Repair:
     rest: Variant | None = None
 
 
-def repairs(answers: Answers, source: Source, outcomes: list[Outcome]) -> Iterator[Repair]:
-    """Edits that repair the solution, as they are found."""
-    attempt = _Attempt(answers, source, outcomes)
-    yield from attempt.single()
-    yield from attempt.double()
+class Attempt:
+    """All edits of one wrong solution; ``search`` tries them for a while, and may go on later."""
 
-
-class _Attempt:
-    def __init__(self, answers: Answers, source: Source, outcomes: list[Outcome]):
+    def __init__(self, answers: Answers, source: Source, outcomes: list[Outcome], line: int = 0):
         self.answers, self.source = answers, source
         self.tolerance = answers.exercise.tolerance
         self.right = answers.right[: len(answers.probes)]
@@ -49,7 +48,10 @@ class _Attempt:
         # The probe that is tried first: one on which it is wrong, with numbers if there are any.
         self.pivot = min(wrong, key=lambda i: bool(outcomes[i].raised))
         self.before = outcomes[self.pivot]
+        self.raised = line  # the line that stopped, if one did
         self.halves: list[tuple[Edit, Outcome]] = []
+        self.found: list[Repair] = []
+        self.met = 0
         self.made: dict[int, nn.Module | None] = {}
         self.making = source.lines_of("__init__")  # an edit there needs a new module
 
@@ -77,27 +79,36 @@ class _Attempt:
             self.made[probe] = student and modules.filled(exercise.reference, student, sizes)
         return self.made[probe]
 
-    def single(self) -> Iterator[Repair]:
-        edits = self._edits()
-        end = time.process_time() + (SECONDS if self.answers.exercise.id in _asked else AT_FIRST)
+    @functools.cached_property
+    def edits(self) -> list[Edit]:
+        """The edits of the solution and its helpers, the next one to try last."""
+        answers = self.answers
+        found = edits_of(self.source.tree, answers.bools, answers.constants)
+        hopeful = sorted((edit for edit in found if edit.undone), key=self._hope, reverse=True)
+        return hopeful[::-1]  # of equals the first is still the first to be tried
+
+    def _hope(self, edit: Edit) -> float:
+        """How usual the slip is; after an exception, what has to do with it comes first."""
+        odd = self.raised or self.before.key != self.right[self.pivot].key
+        axes = bool(odd) and edit.undone[0] in OF_AXES
+        near = self.raised > 0 and (edit.line == self.raised or edit.line in self.making)
+        return edit.weight + 0.8 * axes + (0.6 + 0.6 * axes) * near
+
+    def search(self, seconds: float) -> None:
+        """Try edits one by one; those that make the solution right are ``found``."""
+        known = self.answers.exercise.id in _asked
+        end = time.process_time() + (seconds if known else AT_FIRST)
         _asked.add(self.answers.exercise.id)
         others = [i for i in range(len(self.right)) if i != self.pivot]
-        for edit in edits:
-            if time.process_time() > end:
-                return
+        while self.edits and time.process_time() < end:
+            edit = self.edits.pop()
             outcome = self._run(edit, self.pivot)
             if self._fits(outcome, self.pivot):
                 if all(self._fits(self._run(edit, i), i) for i in others):
-                    yield Repair(edit)
+                    self.found.append(Repair(edit))
                     end = min(end, time.process_time() + SECONDS / 4)
             elif self._is_news(edit, outcome):
                 self.halves.append((edit, outcome))
-
-    def _edits(self) -> list[Edit]:
-        """The edits of the solution and its helpers, in the order in which to try them."""
-        answers = self.answers
-        found = edits_of(self.source.tree, answers.bools, answers.constants)
-        return [edit for edit in found if edit.undone]
 
     def _is_news(self, edit: Edit, outcome: Outcome) -> bool:
         """Could this be half of a repair: numbers, of the right shape, not those of before?"""
@@ -106,37 +117,28 @@ class _Attempt:
             not outcome.raised
             and outcome.key == right.key
             and not edit.loses
-            and variety(outcome) * 2 >= variety(right)
+            and variety(outcome) >= max(min(2, variety(right)), variety(right) / 2)
             and not same(outcome, self.before, self.tolerance)
         )
 
-    def double(self) -> Iterator[Repair]:
+    def meet(self, likely: Callable[[Edit, Variant], bool]) -> None:
         """Meet in the middle: the student's code with one edit is a right one with another."""
         variants, table = self.answers.table
-        if not variants:
-            return
-        parts, met = len(self.answers.exercise.parts), 0
-        for edit, outcome in self.halves:
+        parts = len(self.answers.exercise.parts)
+        halves, self.halves = self.halves if variants else [], []
+        for edit, outcome in halves:
             mine = prints.take(outcome, parts)
             column = prints.Print(*(a[:, self.pivot] for a in vars(table).values()))
             hits = np.flatnonzero(prints.agree(mine, column, self.tolerance)[:, 0])
             for hit in hits[:2]:
                 rest = variants[hit]
-                likely = rest.bugs or edit.weight + rest.weight >= 4.5
-                if (
-                    len(rest.bugs) > 1
-                    or not likely
-                    or rest.kind in ("wrong-return", edit.undone[0])
-                ):
+                if not likely(edit, rest):
                     continue
-                undoes = edit.undone[0] == "wrong-operator" and rest.kind == "missing-step"
-                if undoes or rest.words == "a step is missing":  # true of everything
-                    continue
-                met += 1
-                if met > MEETINGS:
+                self.met += 1
+                if self.met > MEETINGS:
                     return
                 if all(self._agrees(edit, table, hit, i) for i in range(len(self.right))):
-                    yield Repair(edit, rest)
+                    self.found.append(Repair(edit, rest))
                     break
 
     def _agrees(self, edit: Edit, table: prints.Print, variant: int, probe: int) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from utils.quiz.naming import slips_of_calls
+from utils.quiz.naming import slips_of_calls, slips_of_shapes
 from utils.quiz.naming.slips_of_calls import Slip, Told
 from utils.quiz.naming.trees import (
     COMPARISONS,
@@ -64,6 +64,7 @@ class Site:
     attributes: list[str]
     bools: set[str]
     constants: set
+    computed: dict[str, list[Any]]  # by name: the short expressions in which it occurs
 
 
 def both(kind: str, text: str) -> tuple[Told, Told]:
@@ -74,6 +75,8 @@ def both(kind: str, text: str) -> tuple[Told, Told]:
 def of(site: Site) -> Iterator[Slip]:
     """Everything else that could stand at this place."""
     node = site.node
+    if site.constants:  # a student's text: here something is to be repaired
+        yield from slips_of_shapes.of(site)
     if isinstance(node, ast.stmt):
         yield from _statements(site)
     elif number(node) is not None:
@@ -93,7 +96,8 @@ def of(site: Site) -> Iterator[Slip]:
         yield from _names(site)
     elif is_own(node) and isinstance(node.ctx, ast.Load):
         yield from _attributes(site)
-    if isinstance(node, ast.Compare) or isinstance(node, ast.Name) and node.id in site.bools:
+    asks = isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot)
+    if asks or isinstance(node, ast.Name) and node.id in site.bools:
         inverted = f"{words(node)} is inverted: True and False have changed places"
         missing = f"{words(node)} is not inverted, so True and False have changed places"
         yield Slip(
@@ -152,6 +156,8 @@ def _products(node: ast.BinOp) -> Iterator[Slip]:
         if kept is a or operator not in (ast.Div, ast.Pow, ast.Mod):
             text = f"the {step} {words(gone)} is"
             missing, extra = f"{text} missing", f"{text} one step too many"
+            if kept is b and operator is ast.Sub:  # 1 - f
+                extra = f"{words(b)} is taken off {words(a)} where it belongs as it is"
             yield Slip(kept, ("missing-step", missing), ("extra-step", extra), weight, done)
     for other in OTHER_OPERATORS[operator]:
         text = f"{words(a)} and {words(b)} are"

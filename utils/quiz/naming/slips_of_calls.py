@@ -19,7 +19,8 @@ AXIAL |= {"select", "narrow", "index_select", "concat"}
 FAMILIES = [
     ("sum", "mean", "amax", "prod"),
     ("sin", "cos"),
-    ("tanh", "sigmoid", "relu", "gelu", "exp"),
+    ("tanh", "sigmoid", "relu", "gelu", "exp", "leaky_relu", "silu", "elu", "softplus"),
+    ("ReLU", "Tanh", "Sigmoid", "GELU", "LeakyReLU", "SiLU", "ELU", "Softplus", "Softmax"),
     ("var", "std"),
     ("triu", "tril"),
     ("zeros", "ones"),
@@ -30,6 +31,9 @@ FAMILIES = [
     ("argmax", "argmin"),
     ("repeat", "repeat_interleave"),
     ("any", "all"),
+    ("max", "min"),
+    ("amax", "amin"),
+    ("maximum", "minimum"),
 ]
 INSTEAD_OF_SOFTMAX = {
     "X / X.sum(-1, keepdim=True)": "a division by the sum, without the exponential",
@@ -43,6 +47,7 @@ RANGES = {
     "r(_ - 1)": "ends one too early",
     "r(_ + 1)": "ends one too late",
     "r(1, _ + 1)": "counts from 1 where it should count from 0",
+    "r(_)": "counts from 0 where it should count from 1",
 }
 INTERLEAVED = (
     "interleaved",
@@ -164,6 +169,12 @@ def _correction(node: ast.Call) -> Iterator[Slip]:
 
 def _relatives(node: ast.Call, name: str) -> Iterator[Slip]:
     if not isinstance(node.func, ast.Attribute):
+        other = {"max": "min", "min": "max"}.get(name)
+        if other:
+            told = [
+                ("wrong-function", f"there is the {n} of several numbers") for n in (other, name)
+            ]
+            yield Slip(like(node, func=ast.Name(other, ast.Load())), *told, 2.4, name)
         return
     for family in FAMILIES:
         for other in family if name in family else ():
@@ -171,7 +182,8 @@ def _relatives(node: ast.Call, name: str) -> Iterator[Slip]:
                 new = like(node, func=like(node.func, attr=other))
                 made = ("wrong-function", f"there is {said(new)} where another function belongs")
                 undone = ("wrong-function", f"there is {said(node)} where another function belongs")
-                yield Slip(new, made, undone, 2, name, ("function", name, other))
+                weight = 2.6 if name[0].isupper() else 2
+                yield Slip(new, made, undone, weight, name, ("function", name, other))
     if name == "softmax":
         for code, text in INSTEAD_OF_SOFTMAX.items():
             made = ("wrong-softmax", f"in place of the softmax there is {text}")
@@ -203,6 +215,8 @@ def _ranges(node: ast.Call) -> Iterator[Slip]:
     for code, text in RANGES.items():
         end = node.args[min(len(node.args) - 1, 1)]
         new = like(node, args=expression(code, _=end).args + node.args[2:])
+        if ast.unparse(new) == ast.unparse(node):
+            continue
         made = ("off-by-one", f"a range or loop {text}")
         yield Slip(new, made, wrong, 2.5, "range", ("range", "", text))
 
@@ -222,7 +236,9 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Slip]:
         text = f"two arguments of `{name}` have changed places"
         if name == "permute":
             text = "the axes are put into the wrong order"
-        yield Slip(new, ("exchanged", text), ("exchanged", text), 2, name)
+        moved = [a for a, k, m in zip(node.args[rest.start :], rest, order, strict=True) if k != m]
+        weight = 2.9 if all(isinstance(a, ast.Name) for a in moved) else 2
+        yield Slip(new, ("exchanged", text), ("exchanged", text), weight, name)
     if name == "linear" and len(node.args) == 3:
         told = ast.unparse(node.args[2])
         made = ("missing-argument", f"`{told}` is not handed to `linear`")

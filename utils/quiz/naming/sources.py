@@ -9,6 +9,7 @@ import math
 import textwrap
 import types
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from utils.quiz.naming.edits import Edit
+from utils.quiz.naming.trees import operations
 
 Box = tuple[Any, Any, Any]  # a dict or list of nodes, the key, and what stood there
 
@@ -48,6 +50,19 @@ class Source:
         functions = (n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef))
         mine = (f for f in functions if f.name == method)
         return {line for f in mine for line in range(f.lineno, (f.end_lineno or f.lineno) + 1)}
+
+    @functools.cached_property
+    def does(self) -> Counter[str]:
+        """The operations of the whole text, counted."""
+        return operations(self.tree)
+
+    def changes(self, edit: Edit) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The operations that an edit puts in, and those of which it leaves none."""
+        before = operations(self.own)
+        with _applied(edit):
+            after = operations(self.own)
+        gone = (name for name in before if not after[name])
+        return tuple(after - before), tuple(name for name in gone if name.islower())
 
     def define(self, edit: Edit | None = None) -> Any:
         """The solution, made anew, with ``edit`` in its text."""

@@ -148,7 +148,9 @@ def _part(part: Part) -> Iterator[Finding]:
         distinct = {round(x, 5) for r in part.right for x in r.ravel()[:50].tolist()}
         poor = sum(r.size for r in part.right) < 3 or (len(distinct) < 3 and not part.truth)
         single = part.truth and all(r.size == 1 for r in part.right)  # could only be the opposite
-        for makers in (_functions, _lines, _rearranged, _scaled, _sharper) if not single else ():
+        for makers in (
+            (_functions, _lines, _few, _rearranged, _scaled, _sharper) if not single else ()
+        ):
             yield from (replace(f, score=f.score - 2 * poor) for f in makers(part))
     for seen in (where, not_a_number, sums):
         yield from (f for f in seen(part) if f.score > 5)
@@ -184,6 +186,8 @@ def _lines(part: Part) -> Iterator[Finding]:
     """Rows, columns or whole axes that moved, are missing or too many."""
     for axis in part.axes():
         for kind, make, text in PLACES:
+            if kind == "sorted" and part.truth:
+                continue  # True behind False says nothing of an order
             if part.fits(lambda r, i, make=make, axis=axis: make(r, axis)):
                 yield Finding(kind, part.say(f"{{The}} {{is_}} {text}.", axis), 7.3)
         for kind, make, text in AWAY:
@@ -191,7 +195,7 @@ def _lines(part: Part) -> Iterator[Finding]:
                 lambda r, i, make=make, axis=axis: np.expand_dims(make(r, axis), axis)
             ):
                 says = f"{{The}} {{is_}} {text}: that axis should stay."
-                yield Finding(kind, part.say(says, axis), 7.4)
+                yield Finding(kind, part.say(says, axis), 6.4 if part.truth else 7.4)
         if not all(m.ndim == r.ndim for m, r in part.pairs()):
             continue
         pairs = [[np.moveaxis(a, axis, 0) for a in pair] for pair in part.pairs()]
@@ -199,7 +203,7 @@ def _lines(part: Part) -> Iterator[Finding]:
         for way, a, b in (("late", rest, front), ("early", front, rest)):
             if all(len(m) == len(r) > 2 and part.equal(m[a], r[b]) for m, r in pairs):
                 says = f"{{The}} {{is_}} shifted: each {{word}} stands one too {way}."
-                yield Finding("shifted", part.say(says, axis), 6.9)
+                yield Finding("shifted", part.say(says, axis), 7.1)
         swapped = [pair[::-1] for pair in pairs]
         for kind, what, both in (("cut-off", "missing", pairs), ("too-long", "too many", swapped)):
             if not all(len(few) < len(many) for few, many in both):
@@ -210,6 +214,23 @@ def _lines(part: Part) -> Iterator[Finding]:
                 if all(part.equal(few, cut(few, many)) for few, many in both):
                     says = f"In {{the}} {{word}}s are {what} at the {end}; the others are right."
                     yield Finding(kind, part.say(says, axis), 7.3)
+
+
+def _few(part: Part) -> Iterator[Finding]:
+    """A single number in place of many, or a frame around what is right."""
+    ends = {"first": lambda r: r.flat[0], "last": lambda r: r.flat[-1], "largest": np.max}
+    ends |= {"smallest": np.min, "mean of all": np.mean, "sum of all": np.sum}
+    if all(m.size == 1 < r.size for m, r in part.pairs()):
+        for which, take in ends.items():
+            if all(part.equal(m.ravel(), np.ravel(take(r))) for m, r in part.pairs()):
+                says = f"{{The}} {{is_}} a single number, the {which} of those that belong there."
+                yield Finding("single-number", part.say(says), 7.3)
+                return
+    wider = all(m.ndim == r.ndim > 1 and m.shape > r.shape for m, r in part.pairs())
+    for inner, which in ((slice(1, None), "first"), (slice(-1), "last")) if wider else ():
+        if all(part.equal(m[(inner,) * m.ndim], r) for m, r in part.pairs()):
+            says = f"{{The}} {{has}} a frame too many: the {which} row and the {which} column."
+            yield Finding("framed", part.say(says), 7.4)
 
 
 def _rearranged(part: Part) -> Iterator[Finding]:
@@ -247,9 +268,14 @@ def _rearranged(part: Part) -> Iterator[Finding]:
         if part.fits(lambda r, i, order=order: move(r, order).reshape(shapes[i])):
             says = "{The} {has} all the right numbers, but joined or split along the wrong axes: "
             says += "`reshape` or `view` stands where an axis has to move."
-            if order == orders[0]:
+            kind = "reshaped"
+            if part.mine[0].ndim > part.right[0].ndim:
+                says = came + "the right numbers, in axes that are still to be joined"
+                says += "." if order == orders[0] else ", and stand in another order."
+                kind = "not-joined"
+            elif order == orders[0]:
                 says = came + "the right numbers in their order, but axes are joined or split."
-            yield Finding("reshaped", part.say(says), 7.4)
+            yield Finding(kind, part.say(says), 7.4)
             return
     yield Finding("shuffled", part.say("{The} {has} the right numbers at wrong places."), 5.8)
 

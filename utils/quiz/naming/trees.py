@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Any
 
 MODULES = {"torch", "F", "math", "np", "nn", "functional", "numpy", "linalg", "special"}
@@ -71,6 +72,30 @@ COMPARISONS: dict[type, str] = {
     ast.Eq: "is equal to (`==`)",
     ast.NotEq: "differs from (`!=`)",
 }
+
+ALIKE = {"amax": "max", "rsqrt": "sqrt", "log_softmax": "softmax", "var": "std", "triu": "tril"}
+PRODUCTS = {"matmul", "bmm", "mm", "einsum", "dot", "mv", "baddbmm", "inner", "tensordot"}
+SIGNS = {"add": "Add", "sub": "Sub", "subtract": "Sub", "neg": "Sub", "USub": "Sub", "mul": "Mult"}
+SIGNS |= {"multiply": "Mult", "div": "Div", "true_divide": "Div", "bitwise_and": "BitAnd"}
+SIGNS |= {"bitwise_or": "BitOr", "logical_and": "BitAnd", "logical_or": "BitOr", "Or": "BitOr"}
+SIGNS |= {"And": "BitAnd", "~": "Invert", "logical_not": "Invert", "Not": "Invert"}
+
+
+def operations(tree: ast.AST) -> Counter[str]:
+    """What a solution does, counted: functions by one name each, operators, comparisons."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = callee(node).lower()
+            name = ALIKE.get(name, SIGNS.get(name, name))
+            found["MatMult" if name in PRODUCTS else name] += 1
+        elif isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.BoolOp):
+            name = type(node.op).__name__
+            root = isinstance(node, ast.BinOp) and ast.unparse(node.right).strip("-()")
+            found["sqrt" if root in ("0.5", "1 / 2") else SIGNS.get(name, name)] += 1
+        elif isinstance(node, ast.Compare):
+            found.update(type(op).__name__ for op in node.ops)
+    return found
 
 
 def number(node: Any) -> Any:

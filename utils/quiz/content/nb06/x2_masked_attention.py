@@ -23,11 +23,7 @@ def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Ten
 FILL, SOFTMAX = "scores.masked_fill(~mask, -torch.inf)", "scores.softmax(dim=-1)"
 NONE = ("    scores = scores.masked_fill(~mask, -torch.inf)\n", "")
 BUGS = (
-    bug(
-        "not-masked",
-        "The mask has no effect. Methods like `masked_fill` return a new tensor: is it kept?",
-        NONE,
-    ),
+    bug("not-masked", "The mask has no effect: hidden keys get weight like all others.", NONE),
     bug(
         "inverted",
         "The mask is read the wrong way round: −∞ goes where looking is *allowed*. Our True means "
