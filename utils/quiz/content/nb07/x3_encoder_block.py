@@ -42,6 +42,7 @@ GIVEN = """
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 """
 IMPORTS = "from utils.quiz.content.nb07.x3_encoder_block import FFN, MultiHeadAttention\n"
+PRE = "self.attention(self.norm1(x), mask=mask)"
 EXERCISE = Exercise(
     id="X07-3",
     title="The encoder block",
@@ -49,16 +50,6 @@ EXERCISE = Exercise(
     name="EncoderBlock",
     reference=EncoderBlock,
     bugs=(
-        bug(
-            "always-pre",
-            "The norm always comes first. With `pre_norm=False` it comes after each sum.",
-            ("if self.pre_norm:", "if True:"),
-        ),
-        bug(
-            "always-post",
-            "The norm always comes after the sum. With `pre_norm=True` it comes first.",
-            ("if self.pre_norm:", "if False:"),
-        ),
         bug(
             "mask-inverted",
             "The mask means the opposite of what the attention takes. In this course True is *may "
@@ -71,23 +62,33 @@ EXERCISE = Exercise(
             "otherwise nothing of the input comes through unchanged.",
             ("self.attention(self.norm1(x), mask", "self.attention(x := self.norm1(x), mask"),
             ("x + self.ffn(self.norm2(x))", "self.norm2(x) + self.ffn(self.norm2(x))"),
+            each=True,
         ),
         bug(
             "norm-before-add",
             "In post-norm f(x) is normalised and then added. The norm takes the sum.",
             ("self.norm1(x + mixed)", "x + self.norm1(mixed)"),
             ("self.norm2(x + self.ffn(x))", "x + self.norm2(self.ffn(x))"),
+            each=True,
         ),
         bug(
             "no-residuals",
             "Nothing is added back: with many layers the gradient dies on its way (section 2).",
             ("x + mixed", "mixed"),
             ("x + self.ffn", "self.ffn"),
+            each=True,
+        ),
+        bug(
+            "ffn-first",
+            "The feed-forward network comes before the attention. First the tokens look around.",
+            (f"mixed, _ = {PRE}", "mixed = self.ffn(self.norm1(x))"),
+            ("x + self.ffn(self.norm2(x))", f"x + {PRE.replace('1', '2')}[0]"),
+            ("mixed, _ = self.attention(x, mask=mask)", "mixed = self.ffn(x)"),
+            ("self.norm2(x + self.ffn(x))", "self.norm2(x + self.attention(x, mask=mask)[0])"),
         ),
         bug(
             "stale-residual",
-            "The second residual adds the *input of the block*, so what the attention found is "
-            "lost on that path.",
+            "The second residual adds the block's *input*: what the attention found is lost there.",
             ("x = x + mixed", "start, x = x, x + mixed"),
             ("return x + self.ffn", "return start + self.ffn"),
             ("x = self.norm1(x + mixed)", "start, x = x, self.norm1(x + mixed)"),
@@ -95,8 +96,7 @@ EXERCISE = Exercise(
         ),
     ),
     steps={
-        "self.attention(self.norm1(x), mask=mask)": "In pre-norm the attention reads the "
-        "normalised x, under the mask that was handed in.",
+        PRE: "In pre-norm the attention reads the normalised x, under the mask that was handed in.",
         "x = x + mixed": "The residual adds what the attention found to x itself.",
         "x + self.ffn(self.norm2(x))": "The network reads the normalised x; x itself goes past it.",
         "self.norm1(x + mixed)": "In post-norm the norm takes the sum of x and what was found.",

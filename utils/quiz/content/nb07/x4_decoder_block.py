@@ -56,8 +56,7 @@ EXERCISE = Exercise(
     bugs=(
         bug(
             "reversed",
-            "The memory asks and the decoder answers. It is the decoder's words that need to know, "
-            "so the queries come from x, and keys and values from the memory.",
+            "The memory asks and the decoder answers. The decoder's words want to know: they ask.",
             (CROSS, "self.cross_attention(memory, self.norm2(x), mask=None)"),
         ),
         bug(
@@ -81,6 +80,7 @@ EXERCISE = Exercise(
             ("self.attention(self.norm1(x)", "self.attention(x := self.norm1(x)"),
             ("self.cross_attention(self.norm2(x)", "self.cross_attention(x := self.norm2(x)"),
             ("x + self.ffn(self.norm3(x))", "self.norm3(x) + self.ffn(self.norm3(x))"),
+            each=True,
         ),
         bug(
             "post-norm",
