@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from utils.quiz.naming import errors, habits
+from utils.quiz.naming.remarks import of_passed
 
 KNOWN = {"torch": torch, "nn": nn, "F": nn.functional, "math": math, "np": np}
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns about some of the slips, too
@@ -243,10 +244,10 @@ nothing: return F.dropout(x, training=False) ;; with torch.no_grad():\n        r
 
 @pytest.mark.parametrize(("said", "body"), cases(REMARKS))
 def test_remarks_about_what_passed_are_true(said, body):
-    found = habits.remarks(None, ast.parse(f"def solve(x):\n    {body}"))
+    found = of_passed(None, ast.parse(f"def solve(x):\n    {body}"))
     assert said in (found or ["nothing"])[0] and len(found) < 2
 
 
 def test_a_dropout_that_is_on_is_remarked():
-    assert "dropout is on" in habits.remarks(nn.Dropout(0.5), ast.parse(""))[0]
-    assert habits.remarks(nn.Dropout(0.5).eval(), ast.parse("")) == []
+    assert "dropout is on" in of_passed(nn.Dropout(0.5), ast.parse(""))[0]
+    assert of_passed(nn.Dropout(0.5).eval(), ast.parse("")) == []

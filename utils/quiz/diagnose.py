@@ -14,11 +14,12 @@ import torch
 from utils.quiz.blank import is_blank
 from utils.quiz.exercise import Exercise, Mistake
 from utils.quiz.guard import Ran, guarded
-from utils.quiz.naming import counterexample, errors, habits, modules, transforms
+from utils.quiz.naming import counterexample, errors, modules, transforms
 from utils.quiz.naming.answers import error_text
 from utils.quiz.naming.case import Case, right_runner, runner
 from utils.quiz.naming.engine import explain
 from utils.quiz.naming.finding import NAMES, Finding
+from utils.quiz.naming.remarks import of_passed
 from utils.quiz.naming.sources import source_of
 from utils.quiz.outcome import Outcome, same
 from utils.quiz.session import GENERAL, Session
@@ -28,7 +29,7 @@ from utils.quiz.verdict import Status, Verdict
 SEEN = 6.0  # what the numbers show with that score is told as evidence of a vague cause
 VAGUE = {"wrong-number", "typed-in", "wrong-name", "wrong-operator", "brackets", "wrong-return"}
 VAGUE |= {"exchanged", "extra-step", "wrong-axis", "wrong-size", "order-of-steps"}
-CLOSE = 0.06  # two findings of that little difference are both told
+CLOSE = 0.03  # two findings of that little difference are both told
 
 
 def diagnose(exercise: Exercise, student: Any, attempt: int = 2) -> Verdict:
@@ -108,6 +109,9 @@ def _diagnose(session: Session, verdict: Any, attempt: int) -> Verdict:
         return _passed(session, outcomes, verdict)
     if any(o.key == ("value", None) for o in outcomes):
         return verdict(Status.NAMED, GENERAL["returns-nothing"], mistake="returns-nothing")
+    if outcomes[0].key[0] == "value" and outcomes[0].key != right[0].key:
+        text = GENERAL["returns-text"].format(repr(outcomes[0].key[1])[:60])
+        return verdict(Status.NAMED, text, mistake="returns-text")
     if outcomes[0].key[0] == "other":
         return _returns_other(outcomes[0].key[1], verdict)
 
@@ -260,6 +264,9 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
             return _mistake(session, ran.error, verdict)
         if isinstance(ran.value, str):
             remarks.append(ran.value)
+    if exercise.is_module and not any("bias" in remark for remark in remarks):
+        if modules.lacks_bias(exercise.reference, session.student, answers.probes[0][0]):
+            remarks.append("It learns fewer biases than the course's own version.")
     if exercise.is_module and modules.drops_out(session.student, answers.probes[0][0]):
         remarks.append(
             "There is a dropout, which the task does not ask for: in training mode two calls with "
@@ -267,7 +274,7 @@ def _passed(session: Session, outcomes: list[Outcome], verdict: Any) -> Verdict:
         )
     source = source_of(session.student)
     if source is not None and not remarks:
-        remarks += habits.remarks(session.student, source.own)
+        remarks += of_passed(session.student, source.own)
     return verdict(Status.PASSED, "Right.", remarks=tuple(remarks), narrow=narrow)
 
 

@@ -31,6 +31,7 @@ GENERAL = {
     "returns-layer": "A layer comes back, of type {0}: it was made, but not called with a tensor. "
     "The brackets of a layer's first call only make it; a second pair runs it.",
     "returns-other": "What comes back is an object of type {0}, and no numbers can be read off it.",
+    "returns-text": "What comes back is the text {0}, and no number: a text is for reading only.",
     "not-a-tensor": "The numbers are right, but they come as {0}. Return torch tensors, so "
     "that the next layer can go on with them.",
     "not-a-function": "`check` needs the function itself: write its name without brackets, as in "

@@ -50,6 +50,16 @@ class Case:
         return min(wrong, key=lambda i: bool(self.outcomes[i].raised))
 
     @property
+    def single(self) -> bool:
+        """Is one number asked for? Many mistakes may give the same one."""
+        return all(a.size == 1 for o in self.answers.right for a in o.arrays)
+
+    @property
+    def yes_or_no(self) -> bool:
+        """Is one boolean asked for? Its fingerprint is shared by most mistakes."""
+        return self.single and all(k.endswith("bool") for o in self.answers.right for k in o.kinds)
+
+    @property
     def poor(self) -> bool:
         """Zeros or NaN everywhere: many mistakes look like that."""
         mine, right = self.outcomes[self.pivot], self.answers.right[self.pivot]

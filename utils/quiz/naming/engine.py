@@ -60,6 +60,8 @@ KINDS = {  # what a first attempt is told: where to look, not yet what it is
     "view-for-transpose": "think about how the entries lie in memory",
     "transpose-for-view": "think about how the entries lie in memory",
     "missing-argument": "is everything handed on?",
+    "axis-left": "think about the axes that are left",
+    "flat": "think about the shapes that meet later",
     "missing-axis": "think about the shapes that meet here",
     "not-transposed": "think about the shapes that meet here",
     "vectors-as-matrix": "think about the shapes that meet here",
@@ -76,7 +78,12 @@ KINDS = {  # what a first attempt is told: where to look, not yet what it is
 
 def explain(case: Case) -> list[Finding]:
     """All findings, the best first."""
-    found = [f for name, witness in WITNESSES.items() for f in _heard(name, witness, case)]
+    found: list[Finding] = []
+    for name, witness in WITNESSES.items():
+        heard = _heard(name, witness, case)
+        found += heard
+        if name == "prints" and case.attempt:
+            case.attempt.suspected = {f.kind for f in heard}
     judged = _judged(case, found)
     if case.attempt and case.attempt.edits and (not judged or judged[0].score < NAMES):
         longer = _heard("repair", lambda case: _by_repair(case, MORE), case)
@@ -127,7 +134,8 @@ def _by_prints(case: Case) -> Iterator[Finding]:
                 continue  # some inputs are right because they went the other way
             found = _of_variant(case, variant)
             says = f"On some inputs it is right. Where it is not: {found.says}"
-            yield replace(found, says=says, score=min(found.score, PARTLY) - 0.3)
+            score = min(found.score, PARTLY) - 0.3 - 2.5 * case.yes_or_no
+            yield replace(found, says=says, score=score)
             return
     yield from _by_parts(case, variants, fits)
 
@@ -152,11 +160,11 @@ def _of_variant(case: Case, variant: Variant) -> Finding:
             text = "Two things at once. " + " ".join(
                 f"({i}) {bug.says}" for i, bug in enumerate(bugs, 1)
             )
-        score = AUTHOR if len(bugs) == 1 else PAIR - 2 * case.poor
+        score = AUTHOR if len(bugs) == 1 else PAIR - 2 * (case.poor or case.single)
         return Finding("+".join(variant.bugs), text, score, piece="author")
     says = f"{BY_NUMBERS} {variant.words}."
     score = 8 + variant.weight / 10 + 0.05 * bool(variant.line)
-    score -= 1.5 * contradicted(case, variant)
+    score -= 1.5 * (contradicted(case, variant) or case.yes_or_no)
     if case.outcomes[case.pivot].raised or case.poor:
         score -= 3
     brief = f"The numbers tell: {KINDS.get(variant.kind, 'one step is not as it should be')}."
@@ -229,7 +237,7 @@ def _of_repair(case: Case, repair: Repair) -> Finding:
     second = rest.says if repair.rest.bugs else f"And {repair.rest.words}."
     says = f"Two things at once. {where}{words}. {second}"
     usual = min(edit.weight, repair.rest.weight or 3) >= 2.5 and kind not in UNSURE
-    score = (7.0 if usual else 6.5) + 0.5 * bool(repair.rest.bugs) + edit.weight / 100
+    score = (6.9 if usual else 6.3) + 0.4 * bool(repair.rest.bugs) + edit.weight / 100
     return Finding(f"{kind}+{rest.kind}", says, score, edit.line, brief, edit.piece)
 
 

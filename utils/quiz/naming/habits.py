@@ -25,6 +25,10 @@ zero-times-infinity 9.7: 0 times infinity is no number (NaN), so a product with 
   even the places that it should leave alone.
 unpacks-one 9.3: `scaled_dot_product_attention` of torch hands back the output alone; taken apart
   into two names, it is the batch that is taken apart.
+plain-list 9: The layers of `self.{0}` sit in a plain Python list, where the module does not see
+  them: they are neither counted nor trained. (`nn.ModuleList` is a list that it sees.)
+reset-in-loop 7.6: `{0}` is made anew in every round of the loop, so what earlier rounds put into it
+  is lost.
 twice 7.4: {0} is taken of what comes out of {0} already.
 first-only 5.5: `{0}[0]` is the first entry alone, whatever example is being computed.
 comparison-alone 8.5: `==` only compares, and nothing keeps the answer; `=` gives a name a value.
@@ -49,13 +53,6 @@ foreign-operation 5: There is a step in it ({0}) that none of the usual solution
 """
 _rows = re.findall(r"^(\S+) ([\d.]+): (.*(?:\n  .*)*)", SLIPS, re.MULTILINE)
 SAID = {kind: (float(score), " ".join(says.split())) for kind, score, says in _rows}
-REMARKS = {
-    "always-on": "`F.dropout` without `training=self.training` stays on after `.eval()`, too.",
-    "anew": "a dropout made inside the call is new each time, so `.eval()` never reaches it.",
-    "cut": "`{}` cuts the gradient: what comes before it cannot learn through this step.",
-    "copy": "`torch.tensor({0})` copies `{0}` and cuts its gradient; it is a tensor already.",
-    "print": "the `print` is still there; whoever calls the function in a loop sees it each time.",
-}
 # Methods of lists, sets and graphs that are called for their effect, as a tensor's seldom are.
 EFFECTS = {"sort", "add", "index", "copy", "register_hook", "backward", "retain_grad", "to"}
 STEPS = {"cat", "stack", *dir(torch.Tensor), *dir(nn.functional)}
@@ -63,11 +60,13 @@ NEW_TENSOR = {name for name in STEPS - EFFECTS if name[-1] != "_"}
 REDUCTIONS = {"sum", "mean", "max", "min", "amax", "amin", "std", "var", "norm", "logsumexp"}
 SIZED = set("view reshape zeros ones full empty randn arange range eye expand sqrt Linear".split())
 # Operations worth a word; who has one of `WHOLE` may have others inside it.
+CONTAINERS = set("zeros empty ones full zeros_like empty_like list dict".split())
 NOTABLE = set("softmax sigmoid relu dropout sort mean max std sqrt exp log tanh flip roll".split())
 NOTABLE |= {"abs", "cumsum", "round", "clamp", "norm", "argmax", "tril", "normalize", "gelu"}
 NOTABLE |= {"cosine_similarity", "leaky_relu", "leakyrelu", "elu", "silu", "softplus", "batch_norm"}
 NOTABLE |= {"batchnorm1d", "cdist", "dist", "clip"}
 WHOLE = set("scaled_dot_product_attention layer_norm layernorm norm normalize std softmax".split())
+AGAIN = set("softmax sigmoid tanh exp sqrt log gelu log_softmax".split())  # twice is not once
 INSTEAD = {"softmax": "exp", "mean": "sum", "relu": "clamp", "tril": "arange", "sqrt": "pow"}
 Function, ANY = ast.FunctionDef | ast.Lambda, ast.Load | ast.Store
 
@@ -76,15 +75,16 @@ class Right:
     """What the right solutions of an exercise have and do, looked up once."""
 
     def __init__(self, trees: tuple[ast.AST, ...]):
-        calls = [call for tree in trees for call in _of(tree, ast.Call)]
+        calls = [call for tree in trees for call in nodes_of(tree, ast.Call)]
         self.known = bool(trees)
         self.numbers = {
-            n.value for t in trees for n in _of(t, ast.Constant) if type(n.value) is int
+            n.value for t in trees for n in nodes_of(t, ast.Constant) if type(n.value) is int
         }
         self.without_axis = {callee(call) for call in calls if not _has_axis(call)}
         self.floors = any(isinstance(n, ast.FloorDiv) for t in trees for n in ast.walk(t))
+        self.bits = any(isinstance(n, ast.BitXor) for t in trees for n in ast.walk(t))
         self.used = [set(_used(tree)) for tree in trees] or [set()]
-        functions = [f for tree in trees for f in _of(tree, ast.FunctionDef)]
+        functions = [f for tree in trees for f in nodes_of(tree, ast.FunctionDef)]
         self.unneeded = {(f.name, place) for f in functions for place in _unused(f)}
 
 
@@ -99,8 +99,14 @@ def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Find
     right = right_of(tuple(wanted))
     looks = (_calls, _operators, _operations)
     found = [*thrown_away(tree), *_layers(tree), *(f for look in looks for f in look(tree, right))]
-    found += [*_unpacks_one(tree), *_methods(tree), *_twice(tree), *_infinite(tree)]
-    for function in _of(tree, Function):
+    found += [
+        *_unpacks_one(tree),
+        *_plain_lists(tree),
+        *_methods(tree),
+        *_twice(tree),
+        *_infinite(tree),
+    ]
+    for function in nodes_of(tree, Function):
         found += [
             *_first_only(function),
             *_arguments(function, right, names),
@@ -112,23 +118,25 @@ def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Find
 
 def thrown_away(tree: ast.AST) -> Iterator[Finding]:
     """Lines that compute something and do not keep it."""
-    for node in _of(tree, ast.Expr):
+    for node in nodes_of(tree, ast.Expr):
         value, name = node.value, callee(node.value)
         if isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
             yield _found("comparison-alone", node)
         elif isinstance(value, ast.BinOp | ast.Compare):
             yield _found("thrown-away", node, "this line")
         elif isinstance(value, ast.Call) and name in NEW_TENSOR and not is_own(value.func):
-            if not _given(value) & {"out", "inplace"}:
+            if not given(value) & {"out", "inplace"}:
                 yield _found("thrown-away", node, f"`{name}`", piece=name)
 
 
 def _layers(tree: ast.AST) -> Iterator[Finding]:
     """Layers and parameters that a class makes and does not use."""
-    own = [n for n in _of(tree, ast.Attribute) if is_own(n)]
+    own = [n for n in nodes_of(tree, ast.Attribute) if is_own(n)]
     read = {n.attr for n in own if isinstance(n.ctx, ast.Load)}
-    asked = any(callee(call) in ("getattr", "children", "modules") for call in _of(tree, ast.Call))
-    for node in _of(tree, ast.Assign) if not asked else ():
+    asked = any(
+        callee(call) in ("getattr", "children", "modules") for call in nodes_of(tree, ast.Call)
+    )
+    for node in nodes_of(tree, ast.Assign) if not asked else ():
         target, value = node.targets[0], node.value
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -140,7 +148,7 @@ def _layers(tree: ast.AST) -> Iterator[Finding]:
 
 def _methods(tree: ast.AST) -> Iterator[Finding]:
     """Methods whose names are nearly, but not quite, those that are called by themselves."""
-    for owner in _of(tree, ast.ClassDef):
+    for owner in nodes_of(tree, ast.ClassDef):
         methods = [f for f in owner.body if isinstance(f, ast.FunctionDef)]
         there = {f.name for f in methods}
         for wanted in {"__init__", "forward"} - there:
@@ -151,24 +159,37 @@ def _methods(tree: ast.AST) -> Iterator[Finding]:
 
 def _unpacks_one(tree: ast.AST) -> Iterator[Finding]:
     """``out, weights = F.scaled_dot_product_attention(...)``."""
-    for node in _of(tree, ast.Assign):
+    for node in nodes_of(tree, ast.Assign):
         several = isinstance(node.targets[0], ast.Tuple)
         if several and callee(node.value) == "scaled_dot_product_attention":
             if ast.unparse(node.value).startswith(("F.", "torch.", "nn.")):
                 yield _found("unpacks-one", node, piece="scaled_dot_product_attention")
 
 
+def _plain_lists(tree: ast.AST) -> Iterator[Finding]:
+    """``self.heads = [nn.Linear(...) for ...]``."""
+    for node in nodes_of(tree, ast.Assign):
+        inside = (
+            nodes_of(node.value, ast.Call)
+            if isinstance(node.value, ast.List | ast.ListComp)
+            else ()
+        )
+        layers = [c for c in inside if callee(c)[:1].isupper()]
+        if layers and is_own(node.targets[0]):
+            yield _found("plain-list", node, node.targets[0].attr, piece=node.targets[0].attr)
+
+
 def _twice(tree: ast.AST) -> Iterator[Finding]:
     """A softmax of a softmax, and the like."""
-    for call in _of(tree, ast.Call):
+    for call in nodes_of(tree, ast.Call):
         name, inner = callee(call), subject(call)
-        if isinstance(inner, ast.Call) and callee(inner) == name in NOTABLE:
+        if isinstance(inner, ast.Call) and callee(inner) == name in AGAIN:
             yield _found("twice", call, f"the {SPOKEN.get(name, name)}", piece=name)
 
 
 def _infinite(tree: ast.AST) -> Iterator[Finding]:
     """A product with an infinity, which was meant to leave alone what is 0."""
-    for node in _of(tree, ast.BinOp):
+    for node in nodes_of(tree, ast.BinOp):
         for side in (node.left, node.right) if isinstance(node.op, ast.Mult) else ():
             text = ast.unparse(side).strip("-()").lower()
             if re.fullmatch(r"float\(['\"][-+]?inf(inity)?['\"]|(torch|math|np|numpy)\.inf", text):
@@ -178,7 +199,7 @@ def _infinite(tree: ast.AST) -> Iterator[Finding]:
 def _first_only(function: Function) -> Iterator[Finding]:
     """An argument of which only the first entry is taken, by an index 0."""
     own = _parameters(function)
-    for node in _of(function, ast.Subscript):
+    for node in nodes_of(function, ast.Subscript):
         first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
         if number(first) == 0 and isinstance(node.ctx, ast.Load):
             if isinstance(node.value, ast.Name) and node.value.id in own:
@@ -187,17 +208,17 @@ def _first_only(function: Function) -> Iterator[Finding]:
 
 def lost_axes(tree: ast.AST) -> Iterator[ast.Call]:
     """Sums, means and the like over one axis that do not keep it."""
-    for call in _of(tree, ast.Call):
+    for call in nodes_of(tree, ast.Call):
         if callee(call) in REDUCTIONS and not is_own(call.func):
             kept = any(isinstance(a, ast.Constant) and a.value is True for a in call.args)
-            axis = any(number(a) is not None for a in call.args) or _given(call) & {"dim", "axis"}
-            if axis and not kept and not _given(call) & {"keepdim", "keepdims"}:
+            axis = any(number(a) is not None for a in call.args) or given(call) & {"dim", "axis"}
+            if axis and not kept and not given(call) & {"keepdim", "keepdims"}:
                 yield call
 
 
 def typed_sizes(tree: ast.AST) -> Iterator[ast.Constant]:
     """Whole numbers from 4 on, typed in where a size is meant (2 and 3 often count something)."""
-    for call in _of(tree, ast.Call):
+    for call in nodes_of(tree, ast.Call):
         for node in (n for a in call.args for n in (a, *getattr(a, "elts", ()))):
             if callee(call) in SIZED and type(number(node)) is int and number(node) > 3:
                 yield node
@@ -210,25 +231,25 @@ def _found(kind: str, node: ast.AST, *words: Any, piece: str = "") -> Finding:
     return Finding(kind, where + says.format(*words), score, line, brief, piece)
 
 
-def _of(tree: ast.AST, kind: Any) -> Iterator[Any]:
+def nodes_of(tree: ast.AST, kind: Any) -> Iterator[Any]:
     return (node for node in ast.walk(tree) if isinstance(node, kind))
 
 
-def _given(call: ast.Call) -> set[str | None]:
+def given(call: ast.Call) -> set[str | None]:
     return {k.arg for k in call.keywords}
 
 
-def _names(tree: Any, context: Any = ast.Load) -> list[str]:
+def names_of(tree: Any, context: Any = ast.Load) -> list[str]:
     parts = tree if isinstance(tree, list) else [tree]
-    return [n.id for p in parts for n in _of(p, ast.Name) if isinstance(n.ctx, context)]
+    return [n.id for p in parts for n in nodes_of(p, ast.Name) if isinstance(n.ctx, context)]
 
 
 def _has_axis(call: ast.Call) -> bool:
     """Is more given than the tensor, which comes first in ``torch.sum(x, 1)``?"""
-    return bool(_given(call) & {"dim", "axis"}) or len(call.args) > _of_package(call)
+    return bool(given(call) & {"dim", "axis"}) or len(call.args) > of_package(call)
 
 
-def _of_package(call: ast.Call) -> bool:
+def of_package(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) or of_module(getattr(call.func, "value", None))
 
 
@@ -238,7 +259,7 @@ def _parameters(function: Function) -> list[str]:
 
 
 def _unused(function: Function) -> dict[int, str]:
-    used = _names(function.body)
+    used = names_of(function.body)
     return {i: a for i, a in enumerate(_parameters(function)) if a not in used and a[0] != "_"}
 
 
@@ -251,9 +272,9 @@ def _arguments(function: Function, right: Right, names: list[str]) -> Iterator[F
             task = f" (`{other}` in the task)" if other != argument else ""
             yield _found("argument-unused", function, argument, task, piece=argument)
     for statement in function.body if name else ():
-        for lost in {*_targets(statement)} & {*own} - {*_names(statement)}:
+        for lost in {*_targets(statement)} & {*own} - {*names_of(statement)}:
             yield _found("argument-overwritten", statement, lost, piece=lost)
-        own = [a for a in own if a not in _names(statement, ANY)]
+        own = [a for a in own if a not in names_of(statement, ANY)]
     for default in (*function.args.defaults, *function.args.kw_defaults):
         if isinstance(default, ast.List | ast.Dict | ast.Set):
             yield _found("mutable-default", default)
@@ -266,8 +287,10 @@ def _targets(statement: ast.AST) -> list[str]:
 
 
 def _variables(function: Function) -> Iterator[Finding]:
-    read = _names(function) + [n for s in _of(function, ast.Global | ast.Nonlocal) for n in s.names]
-    for node in _of(function, ast.Assign):
+    read = names_of(function) + [
+        n for s in nodes_of(function, ast.Global | ast.Nonlocal) for n in s.names
+    ]
+    for node in nodes_of(function, ast.Assign):
         for name in _targets(node):
             if name not in read and name[0] != "_":
                 yield _found("variable-unused", node, name, piece=name)
@@ -278,23 +301,39 @@ def _variables(function: Function) -> Iterator[Finding]:
         for here, first in enumerate(block):
             known = isinstance(getattr(first, "value", None), ast.Constant)  # a start such as 0
             for name in [] if known else _targets(first):
-                second = next((s for s in block[here + 1 :] if name in _names(s, ANY)), None)
-                if second and name in _targets(second) and name not in _names(second):
+                second = next((s for s in block[here + 1 :] if name in names_of(s, ANY)), None)
+                if second and name in _targets(second) and name not in names_of(second):
                     yield _found("assigned-twice", second, name, first.lineno, piece=name)
 
 
 def _flow(function: ast.FunctionDef) -> Iterator[Finding]:
     """Loops that end too early or repeat themselves, and cases without a result."""
-    for loop in _of(function, ast.For | ast.While):
+    for loop in nodes_of(function, ast.For | ast.While):
         for node in loop.body:
-            if isinstance(node, ast.Return) and not any(_of(loop, ast.Continue)):
+            if isinstance(node, ast.Return) and not any(nodes_of(loop, ast.Continue)):
                 yield _found("return-in-loop", node)
         name = getattr(getattr(loop, "target", None), "id", "_")
-        if name[0] != "_" and name not in _names(loop.body):
+        if name[0] != "_" and name not in names_of(loop.body):
             yield _found("loop-variable-unused", loop, name)
+    yield from _reset(function)
     last = function.body[-1]
-    if isinstance(last, ast.If) and any(_of(last, ast.Return)) and _falls_off([last]):
+    if isinstance(last, ast.If) and any(nodes_of(last, ast.Return)) and _falls_off([last]):
         yield _found("return-missing", last)
+
+
+def _reset(function: ast.FunctionDef) -> Iterator[Finding]:
+    """A table or list that each round makes anew, fills, and that is used after the loop."""
+    for loop in nodes_of(function, ast.For | ast.While):
+        behind = names_of([n for n in function.body if n.lineno > (loop.end_lineno or 0)])
+        inside = [node for statement in loop.body for node in ast.walk(statement)]
+        into = [n for n in inside if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+        into += [n for n in inside if isinstance(n, ast.Attribute) and n.attr == "append"]
+        filled = {getattr(n.value, "id", "") for n in into}
+        for made in (s for s in loop.body if isinstance(s, ast.Assign)):
+            new = isinstance(made.value, ast.List) or callee(made.value) in CONTAINERS
+            for name in _targets(made) if new else ():
+                if name in filled and name in behind:
+                    yield _found("reset-in-loop", made, name, piece=name)
 
 
 def _falls_off(block: list[ast.stmt]) -> bool:
@@ -308,21 +347,21 @@ def _falls_off(block: list[ast.stmt]) -> bool:
 def _calls(tree: ast.AST, right: Right) -> Iterator[Finding]:
     for node in (n for n in typed_sizes(tree) if number(n) not in right.numbers):
         yield _found("size-typed-in", node, number(node))
-    for call in (c for c in _of(tree, ast.Call) if not _has_axis(c)):
+    for call in (c for c in nodes_of(tree, ast.Call) if not _has_axis(c)):
         name = callee(call)
         if name in REDUCTIONS - right.without_axis and isinstance(call.func, ast.Attribute):
             yield _found("reduces-everything", call, name, piece=name)
-        if name == "softmax" and _of_package(call) or name == "Softmax" and not call.args:
+        if name == "softmax" and of_package(call) or name == "Softmax" and not call.args:
             yield _found("softmax-without-axis", call, piece="softmax")
 
 
 def _operators(tree: ast.AST, right: Right) -> Iterator[Finding]:
-    for node in _of(tree, ast.BinOp):
-        if isinstance(node.op, ast.BitXor) and number(node.right) is not None:
+    for node in nodes_of(tree, ast.BinOp):
+        if isinstance(node.op, ast.BitXor) and right.known and not right.bits:
             yield _found("caret-power", node)
         if isinstance(node.op, ast.FloorDiv) and right.known and not right.floors:
             yield _found("floor-division", node)
-    for node in _of(tree, ast.Compare):
+    for node in nodes_of(tree, ast.Compare):
         sides = [s.value for s in (node.left, *node.comparators) if isinstance(s, ast.Constant)]
         if isinstance(node.ops[0], ast.Is | ast.IsNot) and {*map(type, sides)} - {type(None)}:
             yield _found("is-for-equal", node)
@@ -341,56 +380,8 @@ def _operations(tree: ast.AST, right: Right) -> Iterator[Finding]:
 
 def _used(tree: ast.AST) -> dict[str, ast.AST]:
     """The operations in a tree, each under one name and with one of its places."""
-    found = {callee(c).lower(): c for c in _of(tree, ast.Call)}
-    for node in (n for n in _of(tree, ast.BinOp) if isinstance(n.op, ast.Pow)):
+    found = {callee(c).lower(): c for c in nodes_of(tree, ast.Call)}
+    for node in (n for n in nodes_of(tree, ast.BinOp) if isinstance(n.op, ast.Pow)):
         if ast.unparse(node.right).strip("()") in ("0.5", "1 / 2", "-0.5", "-1 / 2"):
             found["sqrt"] = node
     return {ALIKE.get(name, name): node for name, node in found.items()}
-
-
-def remarks(student: Any, tree: ast.AST) -> list[str]:
-    """True remarks about a solution that passed, at most two."""
-    lines = {node.lineno: REMARKS[key].format(word) for key, node, word in _remarks(tree)}
-    found = [f"Line {line}: {text}" for line, text in lines.items()]
-    parts = student.modules() if isinstance(student, nn.Module) else ()
-    if any(isinstance(m, nn.Dropout) and m.p > 0 and m.training for m in parts):
-        found.insert(0, "The module is in training mode, so its dropout is on.")
-    return found[:2]
-
-
-def _remarks(tree: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
-    for function in _of(tree, ast.FunctionDef):
-        yield from (("cut", node, callee(node)) for node in _cuts(function))
-    methods = (n for n in _of(tree, ast.Attribute) if n.attr in NEW_TENSOR - set(dir(list)))
-    tensors = {n.value.id for n in methods if isinstance(n.value, ast.Name)}
-    for call in _of(tree, ast.Call):
-        name, first = callee(call), getattr((call.args or [None])[0], "id", "")
-        free = isinstance(call.func, ast.Attribute) and _of_package(call) and len(call.args) < 3
-        if name == "dropout" and free and "training" not in _given(call):
-            yield "always-on", call, ""
-        elif name == "" and callee(getattr(call.func, "func", None)) == "Dropout":
-            yield "anew", call, ""
-        elif name == "print" or name == "tensor" and first in tensors:
-            yield {"tensor": "copy"}.get(name, name), call, first
-
-
-def _cuts(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Where the gradient ends on the way to what is returned.  Chosen tokens never have one."""
-    path = [r.value for r in _of(function, ast.Return) if r.value]
-    for value in path:  # grows on the way: whatever gives a value to a name that is used
-        for change in _of(function, ast.Assign | ast.AugAssign):
-            targets = getattr(change, "targets", None) or [change.target]
-            if change.value not in path and {*_names(value)} & {*_names(targets, ANY)}:
-                path.append(change.value)
-    steps = [node for value in path for node in ast.walk(value)]
-    if {"argmax", "multinomial", "topk"} & {callee(node) for node in steps}:
-        return
-    for node in steps:
-        inner = getattr(getattr(node, "func", node), "value", None)
-        method = isinstance(node, ast.Call) and callee(node) in ("detach", "numpy")
-        data = isinstance(node, ast.Attribute) and node.attr == "data" and not is_own(node)
-        if (method or data) and callee(inner) not in ("max", "amax"):  # these shift a softmax
-            yield node
-    blocks = (b for b in _of(function, ast.With) if {*path} & {*ast.walk(b)})
-    around = [*function.decorator_list, *(i.context_expr for b in blocks for i in b.items)]
-    yield from (node for node in around if callee(node) in ("no_grad", "inference_mode"))

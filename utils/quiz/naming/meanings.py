@@ -24,8 +24,10 @@ caret-power 9: bitwise_xor|for \^:
   `^` is no power in Python (it compares bits); a power is written `**`.
 number-for-tensor 9: (\w+)\(\): argument 'input' \(position 1\) must be Tensor, not (?:int|float)
   `torch.{0}` takes tensors, and this is a plain number: those are for `math`.
-float-size 9: got float|not float|'float' object cannot|slice ind|(?:expand|repeat)\(\) takes 1 pos
+float-size 9: got float|not float|'float' object cannot|slice ind|(?:pand|peat)\(\) takes 1 pos
   A size or index is a float here. `/` always gives one, even for 8 / 2; `//` gives whole numbers.
+float-size 9: element of type float
+  A size is a float here. `/` always gives one, even for 8 / 2; `//` gives whole numbers.
 method-not-called 9: method' object is not subscriptable @@ \.size\[
   `size` is a method and takes round brackets; it is `shape` that takes square ones.
 method-not-called 9: builtin_function_or_method|'method'|'function'|not (?:method|function)$
@@ -89,6 +91,8 @@ generator-not-consumed 9: generator
   `(... for ...)` in round brackets has computed nothing yet; square brackets make a list of it.
 not-a-list 9: tuple of Tensors, not Tensor
   `{it}` joins a list of tensors, and gets a single tensor: put those to join in square brackets.
+one-by-one 9: argument 0, but got list @@ block_diag|broadcast_tensors|cartesian_prod
+  `{it}` takes the tensors one by one, and gets them all in one list.
 not-tensors 8.5: as element \d+ in argument 0, but got (\w+)|expected sequence of length|non-empty
   `{it}` joins tensors of one kind; this list is empty or holds something else.
 join-sizes 6.5: Sizes of tensors must match|equal size, but got|have same number of dim
@@ -115,6 +119,21 @@ list-and-number 8.5: \+: '(?:int|float)' and 'list'|can only concatenate list
   A list and a single value are added. Only lists are joined by `+`: the value needs its brackets.
 list-for-tensor 8.5: (?:sor|number), not (list|tuple)|sor' and '(list|tuple)'|: '(list|tuple)' and
   A {0} stands where a tensor or a number is needed (`torch.stack` makes one of many).
+mask-shape 8.5: attn_mask is torch\.Size\(\[(.*?)\]\), but should be \((.*?)\)
+  The mask has the shape ({0}) where this attention needs ({1}): queries × keys. Does the mask cover
+  too many places, or do batch and places stand on each other's axes?
+padding-shape 8.5: Expected key_padded_mask.shape\[0\] to be (\d+), but got (\d+)
+  A padding mask says for each example which tokens are padding, so it has {0} rows; who may look at
+  whom is another argument.
+numpy-array 8.5: must be torch.dtype, not numpy|not numpy.ndarray|ndarray' and 'Tensor
+  A NumPy array stands where torch needs a tensor of its own.
+one-number-indexed 8.5: invalid index of a 0-dim
+  A single number is indexed as if it had axes: a reduction without an axis (`argmax()`, `max()`,
+  `sum()`) leaves one number of the whole tensor.
+negative-step 9: step must be greater than zero
+  A tensor cannot be sliced backwards by a negative step, as a list can (`flip` turns it round).
+layer-width 8: was expecting embedding dimension of (\d+), but got (\d+)
+  The layer was made for vectors of width {0}, and gets vectors of width {1}. {shapes}
 whole-shape 9: torch.Size
   A whole shape is used as if it were one number: which of its sizes is meant?
 layer-not-applied 9: '(Linear|\w*ReLU|Softmax|Dropout|LayerNorm)'|Tensor, not (Linear|Conv\w+)
@@ -124,6 +143,9 @@ layer-not-applied 9: Tensor, not (\w*ReLU|\w*Softmax|GELU|Tanh|Sigmoid|Dropout|L
   from here where a tensor is needed.
 buffer-kind 8.5: cannot assign '([\w.]+)' object to (?:buffer|parameter) '(\w+)'
   `{1}` is kept with the module, which takes tensors only, and here comes {0}.
+no-graph 9: does not require grad and does not have a grad_fn|does not require grad$
+  There is no way back for the gradient: this was computed under `no_grad`, or of a copy cut off by
+  `detach`, or it never met what asks for a gradient.
 in-place 9: leaf Variable|by an inplace operation
   A tensor that learns, or that a gradient still needs, is changed in place. Make a new one instead.
 unbound 9: UnboundLocalError: .*variable '(\w+)'

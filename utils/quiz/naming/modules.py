@@ -18,10 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from utils.quiz.mistake import Mistake
-from utils.quiz.naming.fill import fillings, units_of
+from utils.quiz.naming.fill import Matrix, fillings, units_of
 from utils.quiz.naming.finding import Finding
 
 _ours: dict[tuple, tuple[tuple, nn.Module]] = {}
+_spares: dict[int, nn.Module] = {}  # copies of parts that are handed in, used again and again
 
 
 def run(reference: type, student: Any, sizes: tuple, *inputs: Any) -> Any:
@@ -51,7 +52,7 @@ def filled(reference: type, student: Any, sizes: tuple) -> nn.Module | None:
 
 def _new(student: Any, sizes: tuple, ours: nn.Module) -> tuple[nn.Module, set[int]]:
     """The student's module, and the ids of the parameters that it was handed."""
-    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
+    parts = tuple(_spare(s) if isinstance(s, nn.Module) else s for s in sizes)
     module = made(student, parts, ours)
     given = set()
     for part, known in zip(parts, sizes, strict=True):
@@ -59,6 +60,19 @@ def _new(student: Any, sizes: tuple, ours: nn.Module) -> tuple[nn.Module, set[in
             part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to it
             given |= {id(p) for p in part.parameters()}
     return module, given
+
+
+def _spare(part: nn.Module) -> nn.Module:
+    """A copy with the same weights; copying a module takes longer than all else in a check."""
+    spare = _spares.get(id(part))
+    if spare is not None:
+        try:
+            spare.load_state_dict(part.state_dict())
+            return spare
+        except RuntimeError:  # somebody took it apart
+            pass
+    _spares[id(part)] = copy.deepcopy(part)
+    return _spares[id(part)]
 
 
 def _copied(ours: nn.Module, module: nn.Module) -> bool:
@@ -217,12 +231,12 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
                 f"The module has {len(b)} {what}{'s' * (len(b) != 1)}, the task asks for {len(a)}."
             )
             yield Finding(f"number-of-{what.split()[-1]}s", says, 7.4)
-    wanted = [tuple(m.shape) for m in mine.matrices]
+    wanted = [_shape(m) for m in mine.matrices]
     sizes_of_all = sum(m.weight.numel() for m in mine.matrices)
     total = sum(m.weight.numel() for m in found.matrices)
     if total == sizes_of_all:
         return
-    odd = [m for m in found.matrices if m.shape not in wanted and m.shape[::-1] not in wanted]
+    odd = [m for m in found.matrices if _shape(m) not in wanted and _shape(m)[::-1] not in wanted]
     if not mine.matrices and found.matrices:
         says = f"`{found.matrices[0].name.lstrip('.')}` would be learnt, and the task has no "
         yield Finding("learnt", says + "weights to learn: everything in it is fixed.", 7.6)
@@ -231,7 +245,7 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
         says = f"`{name}` has a weight of shape {shape}, which no layer of the task has."
         yield Finding("wrong-sizes", says, 7.6)
     elif len(found.matrices) == len(wanted):
-        many = Counter(tuple(m.weight.shape) for m in found.matrices)
+        many = Counter(_shape(m) for m in found.matrices)
         shape = next(iter(many - Counter(wanted)), many.most_common(1)[0][0])
         says = f"Of the {len(wanted)} weight matrices {many[shape]} have the shape {shape}: one of "
         yield Finding("wrong-sizes", says + "them should have another one.", 7.3)
@@ -240,6 +254,11 @@ def layout(reference: type, student: Any, sizes: tuple) -> Iterator[Finding]:
         says = f"There are {len(found.matrices)} weight matrices, {'more' if more else 'fewer'} "
         kind = "extra-layer" if more else "missing-layer"
         yield Finding(kind, f"{says}than the {len(wanted)} of the task.", 7.2)
+
+
+def _shape(matrix: Matrix) -> tuple[int, ...]:
+    """Without axes of size 1: a table may have one for the batch, or none."""
+    return tuple(size for size in matrix.shape if size > 1)
 
 
 def _given_of(ours: nn.Module, sizes: tuple) -> set[int]:
@@ -253,3 +272,11 @@ def drops_out(student: type, sizes: tuple) -> bool:
     """Has the module a dropout that works in training?"""
     parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
     return any(isinstance(m, nn.Dropout) and m.p > 0 for m in student(*parts).modules())
+
+
+def lacks_bias(reference: type, student: type, sizes: tuple) -> bool:
+    """Do its layers learn fewer biases than ours?"""
+    ours = our_module(reference, sizes)
+    module, given = _new(student, sizes, ours)
+    mine = units_of(ours, _given_of(ours, sizes)).vectors
+    return len(units_of(module, given).vectors) < len(mine)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,11 +21,11 @@ from utils.quiz.naming.edits import Edit, edits_of
 from utils.quiz.naming.sources import Source
 from utils.quiz.outcome import Outcome, failed, normalise, same
 
-SECONDS = 0.04  # of CPU time for trying edits
-MORE = 0.05  # where nobody else has a name for it either
+SECONDS = 0.03  # of CPU time for trying edits
+MORE = 0.03  # where nobody else has a name for it either
 AT_FIRST = 0.25  # the first time in a kernel, when every call costs more
 OF_AXES = {"missing-axis", "not-transposed", "vectors-as-matrix", "wrong-axis", "keepdim"}
-OF_AXES |= {"squeezes-all", "wrong-size", "bias-left-out"}
+OF_AXES |= {"squeezes-all", "wrong-size", "bias-left-out", "axis-left", "flat"}
 MEETINGS = 10  # second mistakes looked up at the most
 _asked: set[str] = set()  # exercises that this kernel has repaired solutions of
 
@@ -49,9 +50,11 @@ class Attempt:
         self.pivot = min(wrong, key=lambda i: bool(outcomes[i].raised))
         self.before = outcomes[self.pivot]
         self.raised = line  # the line that stopped, if one did
+        self.odd = line > 0 or self.before.key != self.right[self.pivot].key  # of another shape
         self.halves: list[tuple[Edit, Outcome]] = []
         self.found: list[Repair] = []
         self.met = 0
+        self.suspected: set[str] = set()  # kinds that the numbers suggest: tried first
         self.made: dict[int, nn.Module | None] = {}
         self.making = source.lines_of("__init__")  # an edit there needs a new module
 
@@ -83,16 +86,27 @@ class Attempt:
     def edits(self) -> list[Edit]:
         """The edits of the solution and its helpers, the next one to try last."""
         answers = self.answers
-        found = edits_of(self.source.tree, answers.bools, answers.constants)
-        hopeful = sorted((edit for edit in found if edit.undone), key=self._hope, reverse=True)
-        return hopeful[::-1]  # of equals the first is still the first to be tried
+        found = [
+            e for e in edits_of(self.source.tree, answers.bools, answers.constants) if e.undone
+        ]
+        if not self.odd and self._module(self.pivot) is not None:
+            found = [edit for edit in found if edit.line not in self.making]  # its layers are right
+        ranks: Counter[str] = Counter()
+        hopes: dict[Edit, float] = {}
+        for edit in sorted(found, key=self._hope, reverse=True):
+            # The tenth edit of a kind is less likely than the first of another, rarer one.
+            hopes[edit] = self._hope(edit) - 0.015 * ranks[edit.undone[0]]
+            ranks[edit.undone[0]] += 1
+        return sorted(hopes, key=hopes.__getitem__, reverse=True)[::-1]
 
     def _hope(self, edit: Edit) -> float:
         """How usual the slip is; after an exception, what has to do with it comes first."""
-        odd = self.raised or self.before.key != self.right[self.pivot].key
-        axes = bool(odd) and edit.undone[0] in OF_AXES
+        axes = self.odd and edit.undone[0] in OF_AXES
+        if edit.undone[0] == "flat" and not self.raised:
+            return 0.0
         near = self.raised > 0 and (edit.line == self.raised or edit.line in self.making)
-        return edit.weight + 0.8 * axes + (0.6 + 0.6 * axes) * near
+        hope = edit.weight + 0.8 * axes + (0.6 + 0.6 * axes) * near
+        return hope + 1.5 * (edit.undone[0] in self.suspected)
 
     def search(self, seconds: float) -> None:
         """Try edits one by one; those that make the solution right are ``found``."""
@@ -117,6 +131,7 @@ class Attempt:
             not outcome.raised
             and outcome.key == right.key
             and not edit.loses
+            and (self.odd or edit.undone[0] not in OF_AXES)
             and variety(outcome) >= max(min(2, variety(right)), variety(right) / 2)
             and not same(outcome, self.before, self.tolerance)
         )

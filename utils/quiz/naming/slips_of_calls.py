@@ -247,8 +247,9 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Slip]:
     for keyword in node.keywords:
         if keyword.arg and keyword.arg not in ("dim", "axis", "keepdim", "dtype", "device"):
             without = [k for k in node.keywords if k is not keyword]
-            made = ("missing-argument", f"`{keyword.arg}` is not handed on")
-            undone = ("extra-step", f"`{keyword.arg}` is handed on where it does not belong")
+            value = f"`{keyword.value.id}`" if isinstance(keyword.value, ast.Name) else "a value"
+            made = ("missing-argument", f"{value} is not handed on as `{keyword.arg}`")
+            undone = ("extra-step", f"{value} is handed on as `{keyword.arg}`: not what is asked")
             yield Slip(like(node, keywords=without), made, undone, 2.6, keyword.arg)
 
 

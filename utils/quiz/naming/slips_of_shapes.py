@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from utils.quiz.naming.slips_of_calls import Slip
-from utils.quiz.naming.trees import callee, expression, is_method, like, number, said, words
+from utils.quiz.naming.trees import AXES, callee, expression, is_method, like, number, said, words
 
 NEW_AXES = ("X[:, None]", "X[..., None]", "X[None]", "X[:, None, None]", "X[..., None, :]")
 TURNS = ("X.transpose(-2, -1)", "X.transpose(1, 2)")
@@ -36,8 +36,18 @@ def of(site: Any) -> Iterator[Slip]:
         yield from _products(node)
     if isinstance(node, ast.Call):
         yield from _calls(node)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple | ast.Slice):
+    if isinstance(node, ast.Subscript):
         yield from _other_axis(node)
+    if isinstance(node, ast.IfExp) and isinstance(node.body, ast.BinOp):
+        says = (
+            "the `if ... else` behind a sum decides about the whole of it, not about its last part"
+        )
+        new = like(node.body, right=like(node, body=node.body.right))
+        yield _repair(new, "brackets", says, 2.8)
+    if isinstance(owner, ast.Return) and isinstance(node, BARE):
+        for name, axis in itertools.product(("mean", "sum"), (0, 1, -1)):
+            says = f"the {name} over {AXES[axis]} is missing: an axis is left that should be gone"
+            yield _repair(expression(f"X.{name}({axis})", X=node), "axis-left", says, 1.8, name)
     if isinstance(node, ast.Slice):
         yield from _pieces(node)
     if isinstance(owner, ast.Slice) and site.field == "lower" and isinstance(node, ast.BinOp):
@@ -80,9 +90,9 @@ def _new_axes(node: Any, owner: ast.BinOp) -> Iterator[Slip]:
 def _kept_flat(node: ast.Call, target: Any) -> Iterator[Slip]:
     """What gets a name, with an axis put in: it may be used in several places."""
     if isinstance(target, ast.Name):
-        says = f"`{target.id}` has one axis, and for what it meets later it would need another one"
+        says = f"`{target.id}` lacks an axis of size 1 for what it meets later"
         for code in NEW_AXES[:3]:
-            yield _repair(expression(code, X=node), "missing-axis", says, 1.6)
+            yield _repair(expression(code, X=node), "flat", says, 1.6)
 
 
 def _names(site: Any) -> Iterator[Slip]:
@@ -112,6 +122,8 @@ def _letters(text: str, owner: ast.AST) -> Iterator[Slip]:
 def _other_axis(node: ast.Subscript) -> Iterator[Slip]:
     """``pe[:, :n]`` for ``pe[:n]``, and the other way round; ``pe[-n:]`` for ``pe[:n]``."""
     places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not isinstance(places[0], ast.Slice) and number(places[0]) is None:
+        return
     full = [isinstance(p, ast.Slice) and not (p.lower or p.upper or p.step) for p in places]
     says = "the index takes its piece along another axis than the one that is meant"
     if full[0] and len(places) > 1:

@@ -292,12 +292,12 @@ def _scaled(part: Part) -> Iterator[Finding]:
         if np.allclose(factors, -1, atol=1e-3):
             yield Finding("negated", part.say("Each number of {the} has the wrong sign."), 7.5)
             return
-        yield Finding("scaled", part.say(says), 6.2 + 1.2 * sure - 4 * (few and not sure))
+        yield Finding("scaled", part.say(says), 6.2 + 1.2 * sure - 4 * few + 2.5 * (few and sure))
     steps = [_middle(m - r) for m, r in part.pairs()]
     if part.fits(lambda r, i: r + steps[i]):
         text, sure = part.number(steps)
         says = f"Each number of {{the}} is the right one plus {text}."
-        yield Finding("moved", part.say(says), 6 + 1.2 * sure - 4 * (few and not sure))
+        yield Finding("moved", part.say(says), 6 + 1.2 * sure - 4 * few + 2.5 * (few and sure))
 
 
 def _middle(numbers: Array) -> float:

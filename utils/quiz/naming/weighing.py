@@ -55,13 +55,20 @@ def doubt(case: Case, finding: Finding, found: list[Finding]) -> float:
         return -1.3 if kind in SLIGHT and kind not in repaired else 0.0
     if kind == "ignored-argument":  # one changed entry does not prove it
         return 0.0 if "argument-unused" in others else -0.5
+    if kind == "return-missing":
+        none = any(outcome.key == ("value", None) for outcome in case.outcomes)
+        return 0.0 if none else -4.0
     if kind in TELLING:
-        alone = sum(f.kind == kind for f in found) == 1
+        # What is right on some inputs has nothing in it that spoils all of them.
+        alone = sum(f.kind == kind for f in found) == 1 and 2 * sum(case.good) <= len(case.good)
         return 2.1 if alone and piece in TELLING[kind] else 0.0
     if kind == "first-only":  # an index 0 is no mistake as such
         told = " ".join(f.says for f in found if f.kind in (SOME, "wrong-place"))
         return 2.0 if re.search("batch of one|but the first", told) else -2.0
-    if kind == "reshaped" and case.source is not None:
+    if kind == "reduces-everything":  # many a mean is taken of a single axis
+        asked = case.outcomes[case.pivot].key != case.answers.right[case.pivot].key
+        return 0.0 if asked else -3.0
+    if kind == "reshaped" and "stands where" in finding.says and case.source is not None:
         return 0.0 if RESHAPES & {*case.source.does} else -0.8
     if kind in NAN:
         return 0.0 if any(np.isnan(a).any() for o in case.outcomes for a in o.arrays) else -5.0
@@ -83,7 +90,7 @@ def contradicted(case: Case, variant: Variant) -> bool:
     if any(name not in text for name in told - {*case.answers.names}):
         return True
     if variant.kind == "off-by-one" and not {"range", "arange", "linspace"} & {*does}:
-        return True
+        return "while " not in text
     lacks = any(not does[n] for n in variant.needs if not RESHAPES & {n} or not RESHAPES & {*does})
     return lacks or any(does[name] for name in variant.lost)
 

@@ -25,6 +25,7 @@ def decode_greedy(model, src: Tensor, max_len: int, bos: int, eos: int) -> list[
     return said
 
 
+ONE_EACH = "`model.step` is handed no tensor of B whole numbers, one word for each sentence."
 ENDLESS = "One sentence never says `eos`, and nothing else ends the loop: `max_len` has to."
 
 
@@ -40,10 +41,12 @@ class ToyModel:
 
     def step(self, tokens: Tensor, state: Tensor):
         self.steps += 1
-        if self.steps > 200:
+        if self.steps > 60:
             raise Mistake("no-length-guard", ENDLESS)
+        if getattr(tokens, "dtype", None) != torch.long or tokens.shape != state.shape[:1]:
+            raise Mistake("step-input", ONE_EACH)  # an embedding would not take it either
         source, step, end = state.split(1, dim=1)
-        phase = 0.6 * source + 2.3 * step + 0.9 * torch.as_tensor(tokens).reshape(-1, 1)
+        phase = 0.6 * source + 2.3 * step + 0.9 * tokens[:, None]
         logits = torch.sin(phase + 1.1 * self.words) + 0.3 * torch.sin(phase * (1 + self.words))
         logits[:, self.never] = -9.0
         logits[(step == end)[:, 0], self.eos] = 9.0
@@ -51,13 +54,12 @@ class ToyModel:
 
 
 def _call(student, *args):
-    """The rows as one table, -1 where nothing was said, so that they can be compared."""
+    """The rows as one table, -1 where nothing was said."""
     rows = student(*args)
     try:
-        rows = [[int(token) for token in row] for row in rows]
+        return [[int(token) for token in row] + [-1] * (12 - len(row)) for row in rows]
     except (TypeError, ValueError):  # not rows of words: shown as it is
         return rows
-    return [row + [-1] * (12 - len(row)) for row in rows]
 
 
 EXERCISE = Exercise(
@@ -109,12 +111,10 @@ EXERCISE = Exercise(
         (ToyModel(14, 1, 2), torch.tensor([[4, 13]]), 6, 1, 2),
     ],
     hints=(
-        "`state = model.start(src)` reads the source. Then it is a loop: `logits, state, _ = "
-        "model.step(tokens, state)`, and tokens are first `bos`, then what was said last.",
-        "`logits.argmax(dim=-1)` gives one word for each sentence of the batch. Remember for each "
-        "sentence whether it has said `eos`.",
-        "Loop at most `max_len` times. Append a word only to sentences that are not finished; "
-        "leave the loop when all are.",
+        "`model.start(src)` reads the source. Then it is a loop: `logits, state, _ = model.step("
+        "tokens, state)`, and tokens are first `bos`, then what was said last.",
+        "`logits.argmax(dim=-1)` gives each sentence its word. Remember which have said `eos`.",
+        "At most `max_len` rounds. Append only to sentences that go on; end when none does.",
     ),
     also_right=(
         """

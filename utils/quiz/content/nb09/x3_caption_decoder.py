@@ -49,9 +49,11 @@ def _probe(r, batch: int, words: int, d: int, grid: tuple[int, int], heads: int)
     decoder = Watching(layer, 2)
     decoder.sizes = (d, grid[0] * grid[1])  # D, H · W
     with torch.no_grad():
-        for parameter in decoder.parameters():
+        for name, parameter in decoder.named_parameters():
             if parameter.dim() > 1:  # larger than usual, so that looking elsewhere shows
                 parameter.copy_(1.5 * r(*parameter.shape) / parameter.shape[-1] ** 0.5)
+            elif "norm" not in name:  # torch draws it by chance
+                parameter.zero_()
     decoder.eval().requires_grad_(False)
     return r(batch, words, d), r(batch, d, *grid), decoder, r(20, d)
 
