@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.quiz import pages, registry, store, views
+from utils.quiz.below import misfit
 from utils.quiz.diagnose import diagnose
 from utils.quiz.questions import Generated, Question
 from utils.quiz.verdict import Note, Status, Verdict
@@ -65,16 +66,22 @@ def solution(key: str) -> Note:
 
 
 def carry_on(key: str, student: Any = None) -> Any:
-    """The student's version if it is right, the library's if not; prints which one it is."""
+    """The student's version if it is right and the cells below can use it, the library's if not.
+
+    Prints which one it is, and why.
+    """
     exercise = registry.get(key, "X")
     key = exercise.id
-    verdict = diagnose(exercise, student)
-    if verdict.passed and not verdict.narrow:
+    passed = diagnose(exercise, student).passed
+    reason = misfit(exercise, student) if passed else ""
+    if passed and not reason:
         print(f"Going on with your own {exercise.name}.")
         return student
-    when = "yours takes over once"
-    when += " the check has no remark on it." if verdict.passed else f" {key} has passed."
-    print(f"Going on with the library's {exercise.name}; {when}")
+    ours = f"Going on with the library's {exercise.name}"
+    if passed:
+        print(f"{ours}. Yours is right, but the cells below {reason}.")
+    else:
+        print(f"{ours}; yours takes over once {key} has passed.")
     return exercise.library or exercise.reference
 
 

@@ -29,6 +29,7 @@ from utils.quiz.verdict import Status, Verdict
 SEEN = 6.0  # what the numbers show with that score is told as evidence of a vague cause
 VAGUE = {"wrong-number", "typed-in", "wrong-name", "wrong-operator", "brackets", "wrong-return"}
 VAGUE |= {"exchanged", "extra-step", "wrong-axis", "wrong-size", "order-of-steps"}
+LIKELY = 6.6  # a guess from the numbers below that would lead astray
 CLOSE = 0.03  # two findings of that little difference are both told
 
 
@@ -158,13 +159,12 @@ def _wrong(case: Case, found: list[Finding], verdict: Any, attempt: int) -> Verd
     if best is not None and best.score >= NAMES:
         text = _told(best, found, attempt)
         return verdict(Status.NAMED, text, mistake=best.kind, **more)
-    clues = [f.says for f in found[:2]]
-    if not clues and case.error is None:
-        clues = [f.says for f in _symptoms(case)[:2]]
-    text = " ".join(clues)
-    if case.error is not None:
-        more["remarks"] = tuple(remarks) if text else ()
-        return verdict(Status.RAISED, text or stopped, **more)
+    if case.error is not None:  # what the exception means, and what else is no mere guess
+        clues = [f.says for f in found if f.witness in ("error", "tree", "layout")][:2]
+        more["remarks"] = tuple(remarks) if clues else tuple(r for r in remarks if r != stopped)
+        return verdict(Status.RAISED, " ".join(clues) or stopped, **more)
+    clues = [f.says for f in found if f.witness != "prints" or f.score > LIKELY][:2]
+    text = " ".join(clues or [f.says for f in _symptoms(case)[:2]])
     example = counterexample.smallest(
         runner(session),
         right_runner(case.answers),

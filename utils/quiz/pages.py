@@ -40,36 +40,31 @@ class Page:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        # In a narrow window the table scrolls, and keys can scroll only what has the focus.
         return (
             f"<p><b>{_finished(self.rows)} of {len(self.rows)} done</b></p>"
-            f"{_table(self.rows)}<p><small>Kept in {html.escape(str(store.path()))}</small></p>"
+            f'<div tabindex="0" style="overflow:auto">{_table(self.rows)}</div>'
+            f"<p><small>Kept in {html.escape(str(store.path()))}</small></p>"
         )
+
+
+COLUMNS = ("id", "title", "best result", "tries", "last mistake", "last answer", "last time (UTC)")
 
 
 def _table(rows: list) -> str:
-    cells = []
+    head = "".join(_cell("th", name) for name in COLUMNS)
+    body = ""
     for key, title, status, entry in rows:
-        icon, colour = LOOKS.get(status, LOOKS["open"])
-        values = [entry.get("attempts", ""), entry.get("mistake") or "", entry.get("answer") or ""]
-        cells.append(
-            f"<tr><td>{html.escape(key)}</td><td>{html.escape(title)}</td>"
-            f'<td><span style="color:{colour}">{icon}</span> {html.escape(status)}</td>'
-            + "".join(f"<td>{html.escape(str(v))}</td>" for v in values)
-            + f"<td>{html.escape(str(entry.get('time', '')))}</td></tr>"
-        )
-    head = "".join(
-        f'<th style="text-align:left">{h}</th>'
-        for h in (
-            "",
-            "title",
-            "best result",
-            "tries",
-            "last mistake",
-            "last answer",
-            "last time (UTC)",
-        )
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>"
+        result = f"{LOOKS.get(status, LOOKS['open'])[0]} {status}"
+        last = (entry.get(name) or "" for name in ("attempts", "mistake", "answer", "time"))
+        body += f"<tr>{''.join(_cell('td', str(v)) for v in (key, title, result, *last))}</tr>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, text: str) -> str:
+    """A cell of the table. JupyterLab would move it to the right, and break an id at its dash."""
+    style = "text-align:left" + ("" if " " in text else ";white-space:nowrap")
+    return f'<{tag} style="{style}">{html.escape(text)}</{tag}>'
 
 
 def write_report(file: str | Path, name: str = "") -> Path:
@@ -83,8 +78,8 @@ def write_report(file: str | Path, name: str = "") -> Path:
         "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em "
         "auto;padding:0 1em}table{border-collapse:collapse;width:100%}td,th{padding:.25em .6em;"
         "border-bottom:1px solid #ccc;text-align:left;vertical-align:top}</style>"
-        f"<h1>Attention course: report</h1>{who}<p>{_finished(rows)} of {len(rows)} done, {now}</p>"
-        f"{_table(rows)}</html>\n"
+        f"<main><h1>Attention course: report</h1>{who}"
+        f"<p>{_finished(rows)} of {len(rows)} done, {now}</p>{_table(rows)}</main></html>\n"
     )
     target = Path(file).expanduser()
     target.write_text(page, encoding="utf-8")

@@ -25,8 +25,9 @@ class Status(StrEnum):
 
 
 # An icon *and* a word, so that nothing depends on seeing the colour. The colours are those of the
-# bar at the side, mid-tones that stand out on white and on a dark theme (3 : 1); no colour has the
-# 4.5 : 1 that text needs on both, so all text takes the page's own.
+# bar at the side, mid-tones that stand out on white and on a dark theme (3 : 1). Text takes the
+# page's own colour, for no mid-tone has 4.5 : 1 on both. The icons are signs that the fonts of
+# every system have: a rarer one would be an empty box.
 LOOKS = {
     "passed": ("✔", "#2e8b57"),
     "right": ("✔", "#2e8b57"),
@@ -38,29 +39,41 @@ LOOKS = {
     "mistake unnamed": ("?", "#c0662b"),
     "not yet": ("✘", "#c0662b"),
     "raised": ("!", "#b5485d"),
-    "too slow": ("⧖", "#b5485d"),
+    "too slow": ("∞", "#b5485d"),
 }
 
 
-def box(look: str, heading: str, body: str) -> str:
-    """An HTML box. ``heading`` and ``body`` are HTML already: escape what a student wrote."""
-    icon, colour = LOOKS[look]
+def box(look: str, heading: str, body: str, *, width: str = "50em") -> str:
+    """An HTML box. ``heading`` and ``body`` are HTML already: escape what a student wrote.
+
+    Its ``width`` ends where a line of prose gets too long to be read with ease.
+    """
     return (
-        f'<div style="border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;'
-        f'line-height:1.45"><div><b>{icon} {html.escape(look)}</b> · {heading}</div>{body}</div>'
+        f'<div style="border-left:4px solid {LOOKS[look][1]};padding:.4em .8em;margin:.3em 0;'
+        f'line-height:1.45;max-width:{width}"><div>{heading}</div>{body}</div>'
     )
 
 
-def as_html(text: str) -> str:
-    """Escape ``text``; `backticks` become code, *stars* emphasis, blank lines paragraphs."""
+STARS = re.compile(r"\*(\w[^*]*)\*")
+
+
+def as_words(text: str) -> str:
+    """``text`` without the marks of code and emphasis, for a button, which shows no HTML."""
+    return STARS.sub(r"\1", text.replace("`", ""))
+
+
+def as_html(text: str, lead: str = "") -> str:
+    """Escape ``text``; `backticks` become code, *stars* emphasis, blank lines paragraphs.
+
+    ``lead`` is HTML already, and opens the first paragraph.
+    """
     pieces = html.escape(text, quote=False).split("`")
     marked = "".join(
-        f"<code>{p}</code>" if i % 2 else re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", p)
-        for i, p in enumerate(pieces)
+        f"<code>{p}</code>" if i % 2 else STARS.sub(r"<em>\1</em>", p) for i, p in enumerate(pieces)
     )
-    return "".join(f'<p style="margin:.35em 0">{p}</p>' for p in marked.split("\n\n")).replace(
-        "\n", "<br>"
-    )
+    return "".join(
+        f'<p style="margin:.35em 0">{p}</p>' for p in (lead + marked).split("\n\n")
+    ).replace("\n", "<br>")
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,8 @@ class Verdict:
         return "\n".join([*asked, head, *self._lines()])
 
     def _repr_html_(self) -> str:
-        heading = f"<b>{html.escape(self.id)}</b> {html.escape(self.title)}"
+        heading = f"<b>{LOOKS[self.status][0]} {self.status}</b> · "
+        heading += f"<b>{html.escape(self.id)}</b> {html.escape(self.title)}"
         if self.mistake:
             heading += f" <small>(mistake: <code>{html.escape(self.mistake)}</code>)</small>"
         asked = as_html(self.asked) if self.asked else ""
@@ -123,8 +137,11 @@ class Note:
         return "\n".join(part for part in (self.heading, self.text, self.code) if part)
 
     def _repr_html_(self) -> str:
-        body = as_html(self.text) if self.text else ""
-        if self.code:
-            code = html.escape(self.code)
-            body += f'<pre tabindex="0" style="margin:.4em 0;overflow:auto">{code}</pre>'
-        return box(self.look, f"<b>{html.escape(self.heading)}</b>", body)
+        heading = f"<b>{LOOKS[self.look][0]} {html.escape(self.heading)}</b>"
+        text = as_html(self.text) if self.text else ""
+        if not self.code:
+            return box(self.look, heading, text)
+        # Code is scrolled where it is too wide, by keys as well; a broken line could mislead.
+        style = "margin:.4em 0;overflow:auto;white-space:pre"
+        code = f'<pre tabindex="0" style="{style}">{html.escape(self.code)}</pre>'
+        return box(self.look, heading, text + code, width="100%")

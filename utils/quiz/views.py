@@ -13,7 +13,7 @@ from typing import Any
 
 from utils.quiz import store
 from utils.quiz.questions import LETTERS, Prediction, Question
-from utils.quiz.verdict import Note, Verdict, as_html
+from utils.quiz.verdict import LOOKS, Note, Verdict, as_html, as_words
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -56,44 +56,75 @@ class View:
         return bundle
 
     def _widget(self) -> Any:
-        """Buttons and an empty place for the reason; None where ipywidgets is missing."""
+        """A button for each option and a place for the reason; None where widgets are missing."""
         try:
             import ipywidgets as w
+
+            from utils.quiz.spoken import Spoken
         except ImportError:
             return None
         question = self.question
-        head = w.HTML(f"<b>{html.escape(question.id)}</b> {as_html(question.text)}")
-        reason, picture = w.HTML(""), w.Output()
-        rows = []
-        for letter, option in zip(LETTERS, question.options, strict=False):
-            button = w.Button(description=letter, layout=w.Layout(width="2.6em", min_width="2.6em"))
-            button.tooltip = f"answer {letter}: {option.text}"
-            button.on_click(lambda _, letter=letter: self._clicked(letter, reason, picture))
-            rows.append(w.HBox([button, w.HTML(as_html(option.text))]))
-        return w.VBox([head, *rows, reason, picture])
+        head = w.HTML(as_html(question.text, lead=f"<b>{html.escape(question.id)}</b> · "))
+        reason, picture, buttons = Spoken(), w.Output(), {}
+        for letter in LETTERS[: len(question.options)]:
+            buttons[letter] = button = w.Button(
+                description=self._words(letter),
+                tooltip=f"Answer {question.id} with {letter}",
+                layout=w.Layout(width="100%", height="auto"),
+            )
+            button.add_class("quiz-option")
+            button.on_click(
+                lambda _, letter=letter: self._clicked(letter, buttons, reason, picture)
+            )
+        view = w.VBox([head, *(w.HBox([button]) for button in buttons.values()), reason, picture])
+        view.add_class("quiz-question")
+        return view
 
-    def _clicked(self, letter: str, reason: Any, picture: Any) -> None:
-        verdict = shown = judge(self.question, letter)
+    def _clicked(self, letter: str, buttons: dict[str, Any], reason: Any, picture: Any) -> None:
+        verdict = judge(self.question, letter)
+        shown: Verdict | Note = verdict
         if isinstance(self.question, Prediction):
-            shown = told(self.question, letter) if self.after else heard(self.question, letter)
+            shown = (told if self.after else noted)(self.question, letter)
         record(verdict, letter)
-        keep = f"To keep this answer in the notebook, type it in the cell: {self.call}"
-        keep = keep.replace('"..."', f'"{letter}"')
-        reason.value = f'<div role="status">{shown._repr_html_()}{as_html(keep)}</div>'
+        self._mark(letter, buttons, shown)
+        call = self.call.partition("; ")[0].replace('"..."', f'"{letter}"')
+        keep = as_html(f"To keep this answer in the notebook, type it in the cell: `{call}`")
+        reason.value = shown._repr_html_() + keep
         if self.after is not None:
             picture.clear_output(wait=True)
             with picture:
                 self.after(verdict)
-                if (
-                    "matplotlib.pyplot" in sys.modules
-                ):  # figures of a click are not shown by themselves
+                if "matplotlib.pyplot" in sys.modules:
+                    # Figures that a click draws are not shown by themselves.
                     sys.modules["matplotlib.pyplot"].show()
+
+    def _words(self, letter: str) -> str:
+        """What an option's button says."""
+        return f"{letter}) {as_words(self.question.option(letter).text)}"
+
+    def _mark(self, chosen: str, buttons: dict[str, Any], shown: Verdict | Note) -> None:
+        """Show on the buttons which one was chosen, with the sign of what was said to it."""
+        icon, _ = LOOKS[shown.look if isinstance(shown, Note) else shown.status]
+        for letter, button in buttons.items():
+            words = self._words(letter)
+            if letter == chosen:
+                button.description = f"{icon} {words}"
+                button.add_class("quiz-chosen")
+            else:
+                button.description = words
+                button.remove_class("quiz-chosen")
+
+
+def noted(prediction: Prediction, letter: str) -> Note:
+    """A guess is noted; whether it is right is for the experiment to say."""
+    text = f"You said {letter}) {prediction.option(letter).text}\n\nThe next cell shows it."
+    return Note(f"{prediction.id}: noted", text)
 
 
 def heard(prediction: Prediction, letter: str) -> Note:
-    """A guess is noted; whether it is right is for the experiment to say."""
-    text = f"You said {letter}) {prediction.option(letter).text}\n\nThe next cell shows it."
-    return Note(f"{prediction.id}: noted", f"{prediction.plain()}\n\n{text}")
+    """The same for a guess that was typed, which has no question above it."""
+    note = noted(prediction, letter)
+    return Note(note.heading, f"{prediction.plain()}\n\n{note.text}")
 
 
 def told(prediction: Prediction, letter: str) -> Verdict:

@@ -29,6 +29,7 @@ from utils.quiz.guard import guarded
 from utils.quiz.naming import prints
 from utils.quiz.naming.edits import edits_of
 from utils.quiz.naming.prints import Print
+from utils.quiz.naming.slips_of_shapes import initials
 from utils.quiz.naming.sources import Source, run_source
 from utils.quiz.naming.trees import number
 from utils.quiz.outcome import Outcome, failed, normalise, same
@@ -122,6 +123,13 @@ class Answers:
             inner = function if not isinstance(function, type) else function.__init__
             found.append(Source(text, exercise.name, inner.__globals__))
         return found
+
+    @functools.cached_property
+    def taken_apart(self) -> set[str]:
+        """In which order right solutions take results apart, by the initials of the names."""
+        nodes = (node for source in self.sources for node in ast.walk(source.tree))
+        assigns = (n.targets[0] for n in nodes if isinstance(n, ast.Assign))
+        return {initials(target.elts) for target in assigns if isinstance(target, ast.Tuple)}
 
     @functools.cached_property
     def bools(self) -> set[str]:

@@ -44,6 +44,12 @@ def packed(parts: tuple[str, ...], cases: list[Case], tolerance: float) -> Itera
     mine, right, _ = cases[0]
     came, count = len(mine.arrays), len(right.arrays)
     wanted = " and ".join(f"the {p}" for p in parts)
+    nested = [p for p, k in zip(parts, _keys(mine)) if k[0] == "several"]
+    if nested and all(k[0] == "array" for k in _keys(right)):
+        says = (
+            f"The {nested[0]} {'hold' if is_plural(nested[0]) else 'holds'} rows or entries that "
+        )
+        yield Finding("nested", says + "do not line up: one of them is a list of its own.", 7.2)
     if fits(tuple):
         types = [(a.split()[-1], b.split()[-1]) for a, b in zip(mine.kinds, right.kinds)]
         types = [f"{a}, not {b}" for a, b in types if (a == "bool") != (b == "bool")]
@@ -69,6 +75,10 @@ def packed(parts: tuple[str, ...], cases: list[Case], tolerance: float) -> Itera
                  if all(equal(m.arrays, r.arrays[i : i + 1]) for m, r, _ in cases)]  # fmt: skip
         says = f"Only the {alone[0]} came back" if alone else "Only one value came back"
         yield Finding("one-part", f"{says}; expected are {wanted}.", 7.6 if alone else 5.6)
+
+
+def _keys(outcome: Outcome) -> tuple:
+    return outcome.key[1] if outcome.key[0] == "several" else (outcome.key,)
 
 
 def symptoms(

@@ -27,6 +27,7 @@ unpacks-one 9.3: `scaled_dot_product_attention` of torch hands back the output a
   into two names, it is the batch that is taken apart.
 plain-list 9: The layers of `self.{0}` sit in a plain Python list, where the module does not see
   them: they are neither counted nor trained. (`nn.ModuleList` is a list that it sees.)
+method-gives-none 9: `{0}` changes its list and hands back None, so what is kept here is None.
 reset-in-loop 7.6: `{0}` is made anew in every round of the loop, so what earlier rounds put into it
   is lost.
 twice 7.4: {0} is taken of what comes out of {0} already.
@@ -82,7 +83,8 @@ class Right:
         }
         self.without_axis = {callee(call) for call in calls if not _has_axis(call)}
         self.floors = any(isinstance(n, ast.FloorDiv) for t in trees for n in ast.walk(t))
-        self.bits = any(isinstance(n, ast.BitXor) for t in trees for n in ast.walk(t))
+        bits = ast.BitXor | ast.BitAnd | ast.BitOr | ast.Invert
+        self.masks = any(isinstance(n, bits) for t in trees for n in ast.walk(t))
         self.used = [set(_used(tree)) for tree in trees] or [set()]
         functions = [f for tree in trees for f in nodes_of(tree, ast.FunctionDef)]
         self.unneeded = {(f.name, place) for f in functions for place in _unused(f)}
@@ -99,19 +101,11 @@ def explain(tree: ast.AST, wanted: list[ast.AST], names: list[str]) -> list[Find
     right = right_of(tuple(wanted))
     looks = (_calls, _operators, _operations)
     found = [*thrown_away(tree), *_layers(tree), *(f for look in looks for f in look(tree, right))]
-    found += [
-        *_unpacks_one(tree),
-        *_plain_lists(tree),
-        *_methods(tree),
-        *_twice(tree),
-        *_infinite(tree),
-    ]
+    alone = (_gives_none, _unpacks_one, _plain_lists, _methods, _twice, _infinite)
+    found += [f for look in alone for f in look(tree)]
     for function in nodes_of(tree, Function):
-        found += [
-            *_first_only(function),
-            *_arguments(function, right, names),
-            *_variables(function),
-        ]
+        found += [*_first_only(function), *_variables(function)]
+        found += _arguments(function, right, names)
         found += _flow(function) if isinstance(function, ast.FunctionDef) else []
     return sorted(dict.fromkeys(found), key=lambda f: -f.score)
 
@@ -164,6 +158,16 @@ def _unpacks_one(tree: ast.AST) -> Iterator[Finding]:
         if several and callee(node.value) == "scaled_dot_product_attention":
             if ast.unparse(node.value).startswith(("F.", "torch.", "nn.")):
                 yield _found("unpacks-one", node, piece="scaled_dot_product_attention")
+
+
+def _gives_none(tree: ast.AST) -> Iterator[Finding]:
+    """``given = y.append(eos)``."""
+    for node in nodes_of(tree, ast.Assign | ast.Return):
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        for part in parts:
+            if isinstance(part, ast.Call) and callee(part) in ("append", "extend", "insert"):
+                if isinstance(part.func, ast.Attribute) and not of_package(part):
+                    yield _found("method-gives-none", part, callee(part), piece=callee(part))
 
 
 def _plain_lists(tree: ast.AST) -> Iterator[Finding]:
@@ -357,7 +361,7 @@ def _calls(tree: ast.AST, right: Right) -> Iterator[Finding]:
 
 def _operators(tree: ast.AST, right: Right) -> Iterator[Finding]:
     for node in nodes_of(tree, ast.BinOp):
-        if isinstance(node.op, ast.BitXor) and right.known and not right.bits:
+        if isinstance(node.op, ast.BitXor) and right.known and not right.masks:
             yield _found("caret-power", node)
         if isinstance(node.op, ast.FloorDiv) and right.known and not right.floors:
             yield _found("floor-division", node)

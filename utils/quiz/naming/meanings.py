@@ -49,8 +49,10 @@ no-cuda 9: with CUDA enabled|CUDA GPU|NVIDIA|CUDA driver|mps dev|MPS
   There is no graphics card here. A new tensor goes where its input is: `device=x.device`.
 missing-module 9: No module named '([\w.]+)'|cannot import name '(\w+)'
   `{0}` is not there, and nothing can be installed during a check: torch alone is enough here.
-channel-axis 7.4: expected input\[.*\] to have (\d+) channels, but got (\d+)
+channel-axis 7.4: expected input\[\d+, \d+, \d+, \d+\] to have (\d+) channels, but got (\d+)
   A convolution looks for its {0} channels on the axis behind the batch, where {1} stand. {shapes}
+picture-axes 7.4: expected input\[.*\] to have (\d+) channels, but got
+  A convolution wants a picture (B, C, height, width), and gets something else. {shapes}
 kernel-too-large 7.2: Calculated padded input size.*: \((.*?)\). Kernel size: \((.*?)\)
   The window is larger than the picture: it spans {1}, and there are {0}. Does something spread or
   repeat it (`dilation`, `padding`, its size)?

@@ -221,6 +221,11 @@ def _thrown_away(value: Any) -> Iterator[Slip]:
         yield _repair(new, "thrown-away", f"the result of {said(value)} is {FAREWELL}", 3)
 
 
+def initials(names: list[ast.expr]) -> str:
+    """``i_gate, f_gate = ...`` as "taken apart: i f", to compare solutions by it."""
+    return "taken apart: " + " ".join(getattr(n, "id", "?")[:1].lower() for n in names)
+
+
 def _taken_apart(node: ast.Assign, names: list[ast.expr]) -> Iterator[Slip]:
     """``f, i, o, g = ...``: two names exchanged, or one moved to the end."""
     if isinstance(node.value, ast.Tuple) or not all(isinstance(n, ast.Name) for n in names):
@@ -239,4 +244,4 @@ def _taken_apart(node: ast.Assign, names: list[ast.expr]) -> Iterator[Slip]:
     sizes = callee(node.value) in ("shape", "size")  # these names are mostly used in one place
     for order, says in orders:
         new = like(node, targets=[ast.Tuple(order, ast.Store())])
-        yield _repair(new, "exchanged", says, 1.9 if sizes else 3)
+        yield _repair(new, "exchanged", says, 1.9 if sizes else 3, initials(names))

@@ -109,13 +109,13 @@ EXERCISE = Exercise(
         "g * (centred / root) + b": "Each feature is divided by the standard deviation of its "
         "token, then stretched by its own g and shifted by its own b.",
     },
-    probes=lambda r: [
-        _probe(r, 3, 5, 6),
-        _probe(r, 2, 4, 8, eps=0.1),
-        _probe(r, 5, 4, eps=1e-5),
-        _probe(r, 3, 2, 5, 7),
-    ],
-    square=lambda r: [_probe(r, 4, 4, 4), _probe(r, 3, 3, eps=0.1)],
+    probes=lambda r: [_probe(r, 3, 5, 6), _probe(r, 2, 4, 8, eps=0.1), _probe(r, 1, 5, 4)],
+    square=lambda r: [_probe(r, 4, 4, 4), _probe(r, 3, 3, 3, eps=0.1)],
+    wider=lambda r: {
+        "It takes (B, N, D) only. Axes counted from the end (`-1`) would also take tokens without "
+        "a batch, (N, D), and a cell below has some.": (r(5, 4), r(4), r(4)),
+        "It takes no axis more than (B, N, D).": (r(3, 2, 5, 7), r(7), r(7)),
+    },
     hints=(
         "Every token is on its own: take the mean and the variance of its D features.",
         "`x.mean(dim=-1, keepdim=True)` has shape (B, N, 1), so that it can be taken from x. The "

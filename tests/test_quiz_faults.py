@@ -1,0 +1,97 @@
+"""Faults of checks that were reported once: wrong solutions that passed, right ones refused."""
+
+import pytest
+
+from tests.test_quiz_corpus import verdict_on
+
+ATTEND = """
+def attend(e, h, mask=None):
+    if mask is not None:
+        e = e.masked_fill({hidden}, -torch.inf)
+    weights = e.softmax(dim=-1)
+    return {context}, weights
+"""
+MIXED = "torch.bmm(weights[:, None], h)"
+MASKS = """
+def decoder_masks(lengths, n):
+    n = {width}
+    padding = (torch.arange(n) < lengths[:, None])[:, None, None]
+    both = padding & torch.ones(n, n, dtype=torch.bool).tril()
+    return {returned}
+"""
+WRONG = {
+    "X02-2 squeezed": ATTEND.format(hidden="~mask", context=f"{MIXED}.squeeze()"),
+    "X02-2 pads at the end": ATTEND.format(
+        hidden="torch.arange(e.shape[1]) >= mask.sum(dim=1, keepdim=True)",
+        context=f"{MIXED}.squeeze(1)",
+    ),
+    "X02-2 pads on one side": ATTEND.format(
+        hidden="~(mask.cumsum(dim=1) > 0)", context=f"{MIXED}.squeeze(1)"
+    ),
+    "X02-2 as wide as the longest": """
+def attend(e, h, mask=None):
+    if mask is not None:
+        n = int(mask.sum(dim=1).max())
+        e, h = e[:, :n].masked_fill(~mask[:, :n], -torch.inf), h[:, :n]
+    weights = e.softmax(dim=-1)
+    return torch.bmm(weights[:, None], h).squeeze(1), weights
+""",
+    "X03-3 squeezed": "def softmax_temperature(z, temperature):\n"
+    "    return (z / temperature).softmax(dim=-1).squeeze()",
+    "X03-3 squeezed before": "def softmax_temperature(z, temperature):\n"
+    "    return (z.squeeze(0) / temperature).softmax(dim=-1)",
+    "X06-3 padding squeezed": MASKS.format(width="n", returned="padding.squeeze(), both"),
+    "X06-3 both squeezed": MASKS.format(width="n", returned="padding, both.squeeze()"),
+    "X06-3 one batch axis squeezed": MASKS.format(width="n", returned="padding, both.squeeze(0)"),
+    "X06-3 as wide as the longest": MASKS.format(
+        width="int(lengths.max())", returned="padding, both"
+    ),
+}
+VIT = """
+class TinyViT(nn.Module):
+    def __init__(self, embed, encoder, num_patches, d_model):
+        super().__init__()
+        self.embed, self.encoder = embed, encoder
+        self.cls = nn.Parameter(torch.zeros(1, 1, d_model))
+        self.positions = nn.Parameter(0.02 * torch.randn(1, num_patches + 1, d_model))
+        {head}
+    def forward(self, img):
+        x = self.embed(img)
+        x = torch.cat([self.cls.expand(len(x), -1, -1), x], dim=1) + self.positions
+        x, _ = self.encoder(x)
+        return {logits}
+"""
+NORM = "def layer_norm(x, g, b, eps=1e-5):\n    "
+FLAT = "x.reshape(-1, x.shape[-1])"
+RIGHT = {
+    "X08-3 norm and linear": VIT.format(
+        head="self.head = nn.Sequential(nn.LayerNorm(d_model), nn.Linear(d_model, 10))",
+        logits="self.head(x[:, 0])",
+    ),
+    "X08-3 norm of all tokens": VIT.format(
+        head="self.norm, self.head = nn.LayerNorm(d_model), nn.Linear(d_model, 10)",
+        logits="self.head(self.norm(x)[:, 0])",
+    ),
+    "X07-1 group norm": f"{NORM}return F.group_norm({FLAT}, 1, g, b, eps).view(x.shape)",
+    "X07-1 batch norm": f"{NORM}y = F.batch_norm({FLAT}.T, None, None, training=True, eps=eps)\n"
+    "    return y.T.reshape(x.shape) * g + b",
+    "X07-1 instance norm": f"{NORM}return F.instance_norm(x, eps=eps) * g + b",
+    "X07-1 group norm of (B, N, D)": f"{NORM}B, N, D = x.shape\n"
+    "    return F.group_norm(x.reshape(B * N, D), 1, g, b, eps).view(B, N, D)",
+    "X07-1 batch norm of (B, N, D)": f"{NORM}B, N, D = x.shape\n"
+    "    y = F.batch_norm(x.reshape(1, B * N, D), None, None, training=True, eps=eps)\n"
+    "    return y.view(B, N, D) * g + b",
+}
+
+
+@pytest.mark.parametrize(("name", "source"), WRONG.items(), ids=WRONG)
+def test_a_wrong_solution_does_not_pass(name, source):
+    verdict = verdict_on(name[:5], source)
+    assert not verdict.passed, verdict
+
+
+@pytest.mark.parametrize(("name", "source"), RIGHT.items(), ids=RIGHT)
+def test_a_right_solution_passes(name, source):
+    verdict = verdict_on(name[:5], source)
+    assert verdict.passed, verdict
+    assert bool(verdict.remarks) == ("(B, N, D)" in name or "instance" in name), verdict
