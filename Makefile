@@ -32,9 +32,12 @@ help:
 	@echo "make extras      fetch real data and weights, checked by hash     one only: ONLY=minilm"
 	@echo "make results     train what is too long for a reader, into data/results     one only: ONLY=recall"
 	@echo "make prints      the fingerprints of wrong answers, after a change of exercises     one only: ONLY=X03-1"
-	@echo "make lock        write requirements.lock anew from .venv"
+	@echo "make lock        write requirements.lock anew from .venv as it is"
 	@echo "make test-colab  the way through Colab, acted out on this machine with its packages"
 	@echo "make test-newest all tests with the newest version of every package"
+	@echo "make setup       make .venv, or bring it up to date: most commands begin with it"
+	@echo "make check       make test without the lint"
+	@echo "make gpu         fail unless torch sees a GPU: for the GPU runner"
 	@echo "Options: PYTHON=python3.12 to build with; LAB_ARGS and PYTEST_ARGS are handed on."
 
 setup:
@@ -85,7 +88,9 @@ results: setup
 prints: setup
 	$(VENV_PYTHON) -m tools.prints $(ONLY)
 
-lock: setup
+# Without the set-up, which would bring back the versions of the old lock before they are read.
+lock:
+	@test -x $(VENV_PYTHON) || { echo "There is no .venv to read the versions from: run \`make test-newest\` for the newest ones, then the same command again." >&2; exit 1; }
 	$(VENV_PYTHON) -m tools.lock
 
 # For the GPU runner: without a GPU its run would prove nothing.
@@ -95,7 +100,8 @@ gpu: setup
 test-colab: setup
 	$(PYTEST) $(PYTEST_ARGS) tests/test_colab.py
 
-# Not for daily use: afterwards `rm -r .venv` brings back the versions of the lock.
+# Not for daily use.  `make lock` right afterwards keeps the newest versions; any target that needs
+# `setup` brings back those of the lock.
 test-newest:
 	@"$(FINDER)" tools/setup_env.py --newest
 	$(PYTEST) $(PARALLEL) $(NBVAL) $(PYTEST_ARGS) tests notebooks

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from utils.text.dates import STYLES, date_pairs, translate_date, write_date
+from utils.text.dates import FIRST, STYLES, date_pairs, translate_date, write_date
 
 DAY = datetime.date(1992, 8, 5)
 
@@ -43,6 +43,19 @@ def test_seed_and_split():
     assert train != date_pairs(2000, language="fr", seed=2)
     test = date_pairs(500, language="fr", seed=1, split="test")
     assert not {french for _, french in train} & {french for _, french in test}
+
+
+def test_one_day_in_ten_is_for_the_test_whatever_its_weekday():
+    test, train = (
+        {
+            datetime.date.fromisoformat(iso)
+            for _, iso in date_pairs(500, language="iso", seed=1, split=split)
+        }
+        for split in ("test", "train")
+    )
+    assert {(day - FIRST).days % 10 for day in test} == {0}
+    assert {(day - FIRST).days % 10 for day in train} == {*range(1, 10)}
+    assert {day.weekday() for day in test} == {*range(7)}
 
 
 def test_no_odd_spaces():

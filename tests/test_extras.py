@@ -241,6 +241,22 @@ def test_ones_own_folder_comes_first_and_a_wrong_file_in_it_is_said(world, monke
     (own / "words" / "b.txt").write_bytes(b"five")
     with pytest.raises(Missing, match="own.words.b.txt is not the file we know: its SHA-256"):
         extra("words")
+    assert not have("words"), "a notebook that asks goes on without it"
+
+
+def test_what_ones_own_folder_lacks_is_said_when_nothing_else_helps(world, monkeypatch, serve):
+    own = world.folder / "own"
+    monkeypatch.setenv("COURSE_EXTRAS", str(own))
+    world.ask("file:///nowhere")
+    with pytest.raises(Missing, match=r"lists words-1.whl\. COURSE_EXTRAS .*own is no folder\.$"):
+        extra("words")
+    (own / "words").mkdir(parents=True)
+    (own / "words" / "a.txt").write_bytes(WORDS)
+    world.ask("http://127.0.0.1:9")
+    with pytest.raises(Unreachable, match=r"try again\. COURSE_EXTRAS .*own lacks words/b.txt\.$"):
+        extra("words")
+    world.ask(serve())
+    assert extra("words") == world.cache / "words", "what can be fetched is no error"
 
 
 def test_a_notebook_without_its_extra_can_say_how_to_get_it(world):
@@ -265,6 +281,7 @@ def test_pip_says_which_index_it_is_set_up_for(monkeypatch, tmp_path):
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("COLUMNS", "40")  # a narrow terminal, where pip would break its lines
     (default,) = index._indexes(index._pip_settings())
     assert re.fullmatch(r"https://[\w.]+/simple/?", default)
     (tmp_path / "pip.conf").write_text(
@@ -277,6 +294,12 @@ def test_pip_says_which_index_it_is_set_up_for(monkeypatch, tmp_path):
     assert list(index._indexes(settings)) == expected and settings["cert"] == "/d"
     monkeypatch.setenv("PIP_INDEX_URL", "https://e.example")
     assert list(index._indexes(index._pip_settings())) == ["https://e.example", *expected[1:]]
+
+
+def test_a_pip_that_names_no_index_is_said(monkeypatch):
+    monkeypatch.setattr(index, "_pip", lambda *words: "Usage: pip download")
+    with pytest.raises(Missing, match="names no index.*PIP_INDEX_URL"):
+        list(index._indexes({}))
 
 
 def test_name_and_password_of_an_index_go_to_it_alone():

@@ -9,6 +9,7 @@ from importlib.metadata import version as installed_version
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -44,6 +45,26 @@ def test_ranges_have_an_upper_end_or_none_is_needed():
     """An open range would let a new major version break a course that nobody touched."""
     open_ended = [n for n, need in WANTED.items() if "<" not in str(need.specifier)]
     assert open_ended == ["packaging"]  # versions by year, never incompatible
+
+
+def test_the_lock_says_which_system_alone_needs_a_package(monkeypatch):
+    needs = {
+        "a": ["b ; sys_platform == 'win32'", "c ; python_version < '3.12'", "d[more]"],
+        "d": ["e ; extra == 'more' and os_name == 'posix'", "f ; extra == 'other'"],
+    }
+
+    class Known:
+        def of(self, name, system):
+            return "1.0+cpu", needs.get(name, [])
+
+    monkeypatch.setattr(lock, "wanted", lambda: [Requirement("a")])
+    assert lock.lock_text(Known()).removeprefix(lock.HEADER).splitlines() == [
+        "a==1.0",
+        'b==1.0 ; sys_platform == "win32"',
+        "c==1.0",
+        "d==1.0",
+        'e==1.0 ; sys_platform == "darwin" or sys_platform == "linux"',
+    ]
 
 
 @needs_the_lock

@@ -264,6 +264,34 @@ def test_newest_ignores_the_stamp_but_keeps_the_folder(course, steps):
     assert steps == ["install"]
 
 
+def make_lock(course) -> subprocess.CompletedProcess:
+    """`make lock`, with a tool in the place of ours that only says what is installed."""
+    says = "import tiny\nprint('tiny', tiny.version)\n"
+    (course.root / "tools" / "lock.py").write_text(says)
+    command = [MAKE, "-s", "-C", str(course.root), "lock"]
+    env = {**course.env, **course.offline}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+
+
+def test_make_lock_takes_the_newest_versions_as_they_are(course):
+    write_wheel(course.wheels, "2.0")
+    env = {**course.env, **course.offline}
+    subprocess.run([*course.command(), "--newest"], env=env, check=True, capture_output=True)
+    assert course.installed() == "2.0"
+    result = make_lock(course)
+    assert (result.returncode, result.stdout) == (0, "tiny 2.0\n"), result.stderr
+    assert course.set_up().returncode == 0
+    assert course.installed() == "1.0", "the next command with a set-up goes back to the lock"
+
+
+def test_make_lock_without_an_environment_says_so(course):
+    result = make_lock(course)
+    assert result.returncode == 2
+    assert "There is no .venv to read the versions from: run `make test-newest`" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not os.path.exists(course.venv)
+
+
 def test_an_old_python_can_read_the_set_up():
     """No syntax newer than Python 2.7, or it could not even say that it is too old."""
     tree = ast.parse((ROOT / "tools" / "setup_env.py").read_text())

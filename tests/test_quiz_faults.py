@@ -1,5 +1,7 @@
 """Faults of checks that were reported once: wrong solutions that passed, right ones refused."""
 
+import time
+
 import pytest
 
 from tests.test_quiz_corpus import verdict_on
@@ -95,3 +97,76 @@ def test_a_right_solution_passes(name, source):
     verdict = verdict_on(name[:5], source)
     assert verdict.passed, verdict
     assert bool(verdict.remarks) == ("(B, N, D)" in name or "instance" in name), verdict
+
+
+PLAIN = "torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), dim=-1)"
+ATTENTION = "def attention(q, k, v{more}):\n    w = {weights}\n{line}    return {returned}\n"
+SAID = {
+    "keeps-state": {"more": ", memo=[]", "weights": f"(memo.append({PLAIN}), memo[0])[1]"},
+    "typed-in": {"weights": "torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(64), dim=-1)"},
+    "scale-double": {"weights": "torch.softmax(q @ k.mT / q.shape[-1] ** 1 / 2, dim=-1)"},
+    "own-check": {"line": "    assert w.sum() == 1\n"},
+    "no-gradient": {"returned": "(w @ v).detach(), w.float()"},
+    None: {"returned": "..., w"},  # a part of the blank is left: no mistake yet
+}
+
+
+@pytest.mark.parametrize("mistake", SAID)
+def test_a_mistake_that_was_told_as_another_one(mistake):
+    parts = {"more": "", "weights": PLAIN, "line": "", "returned": "w @ v, w"} | SAID[mistake]
+    verdict = verdict_on("X03-1", ATTENTION.format(**parts))
+    assert verdict.mistake == mistake and not verdict.passed
+
+
+LATE = """
+class EncoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, pre_norm):
+        super().__init__()
+        self.pre_norm = pre_norm
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.ffn = FFN(d_model, d_ff)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+def forward(self, x, mask=None):
+    if self.pre_norm:
+        x = x + self.attention(self.norm1(x), mask=mask)[0]
+        return x + self.ffn(self.norm1(x))
+    x = self.norm1(x + self.attention(x, mask=mask)[0])
+    return self.norm2(x + self.ffn(x))
+EncoderBlock.forward = forward
+"""
+
+
+def test_a_method_that_is_put_into_its_class_later_gets_a_verdict():
+    assert not verdict_on("X07-3", LATE).passed
+
+
+HOOKED = """
+class TinyViT(nn.Module):
+    def __init__(self, embed, encoder, num_patches, d_model):
+        super().__init__()
+        embed.register_forward_hook(lambda module, given, out: 2 * out)
+        self.embed, self.encoder = embed, encoder
+        self.cls = nn.Parameter(torch.zeros(1, 1, d_model))
+        self.positions = nn.Parameter(torch.randn(1, num_patches + 1, d_model))
+        self.head = nn.Linear(d_model, 10)
+
+    def forward(self, img):
+        patches = self.embed(img)
+        x = torch.cat([self.cls.expand(len(patches), -1, -1), patches], dim=1) + self.positions
+        return self.head(self.encoder(x)[0][:, 0])
+"""
+
+
+def test_what_one_solution_does_to_its_parts_does_not_reach_the_next():
+    assert not verdict_on("X08-3", HOOKED).passed
+    hook = "        embed.register_forward_hook(lambda module, given, out: 2 * out)\n"
+    assert verdict_on("X08-3", HOOKED.replace(hook, "")).passed
+
+
+def test_an_edit_that_makes_a_loop_endless_does_not_cost_the_check_its_time():
+    source = "def receptive_field(layers, kernel, stride):\n    rf, n = 0, layers\n    while n:\n"
+    source += "        rf = (rf - 1) * stride + kernel\n        n -= 1\n    return rf\n"
+    verdict_on("X01-3", source)  # the first of an exercise takes longer
+    started = time.monotonic()
+    assert not verdict_on("X01-3", source).passed
+    assert time.monotonic() - started < 1.5

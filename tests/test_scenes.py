@@ -53,6 +53,12 @@ def test_the_caption_tells_what_is_there_in_reading_order():
                 assert relation == "above" and one.row < other.row
 
 
+def test_the_example_of_a_scene_by_hand_runs():
+    example = scene_of.__doc__.split("``")[1]
+    assert example.startswith("scene_of(")
+    assert repr(eval(example)) == "Scene: a red circle above a blue square"
+
+
 def test_every_naming_word_knows_its_thing():
     for scene in SCENES:
         for word, subject in zip(scene.caption, scene.subjects, strict=True):

@@ -1,6 +1,8 @@
 """Published weights: a file in timm's layout is made here, by a model written in that layout."""
 
 import hashlib
+import http.client
+import io
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -135,19 +137,84 @@ def test_without_a_network_there_is_one_sentence(monkeypatch, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_fetched_file_is_kept(monkeypatch, tmp_path, capsys):
-    import io
+class Web:
+    """What the publisher's address sends, and how often it was asked."""
 
-    content = save({"cls_token": torch.zeros(1)})
-    asked = []
-    monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: (
-        asked.append(url) or io.BytesIO(content)
-    ))  # fmt: skip
-    monkeypatch.setattr(vit_pretrained, "KEPT", tmp_path / "kept" / "model.safetensors")
+    def __init__(self, folder, monkeypatch):
+        self.sent, self.asked = b"", []
+        self.kept = folder / "kept" / "model.safetensors"
+        monkeypatch.setattr(urllib.request, "urlopen", self.open)
+        monkeypatch.setattr(vit_pretrained, "KEPT", self.kept)
+
+    def open(self, url, timeout):
+        self.asked.append(url)
+        if isinstance(self.sent, bytes):
+            return io.BytesIO(self.sent)
+        (answer := io.BytesIO()).read = self.fail
+        return answer
+
+    def fail(self):
+        raise self.sent
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    return Web(tmp_path, monkeypatch)
+
+
+FILE = save({"cls_token": torch.zeros(9)})
+RIGHT = hashlib.sha256(FILE).hexdigest()
+
+
+def test_a_fetched_file_is_kept(web, capsys):
+    web.sent = FILE
     for _ in range(2):
         assert load_deit_tiny() is None  # no hash: shown, not read
-    assert asked == [vit_pretrained.URL]
-    assert hashlib.sha256(content).hexdigest() in capsys.readouterr().out
+    assert web.asked == [vit_pretrained.URL]
+    assert RIGHT in capsys.readouterr().out
+    assert [file.name for file in web.kept.parent.iterdir()] == ["model.safetensors"]
+
+
+BAD = {
+    "a log-in page": b"<!DOCTYPE html><title>Log in to the wifi</title>",
+    "nothing": b"",
+    "half of it": FILE[:-4],
+    "cut short": http.client.IncompleteRead(b"123", 456),
+    "no answer": TimeoutError("timed out"),
+    "no HTTP": http.client.BadStatusLine("x"),
+}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"trust": True}, {"sha256": RIGHT}], ids=["ask", "trust", "hash"]
+)
+@pytest.mark.parametrize("bad", BAD)
+def test_what_is_not_the_file_is_one_sentence_and_is_not_kept(web, capsys, bad, options):
+    web.sent = BAD[bad]
+    assert load_deit_tiny(**options) is None
+    said = capsys.readouterr().out
+    assert said.startswith("DeiT-tiny could not be fetched") and said.count("\n") == 1
+    assert not web.kept.exists()
+
+
+def test_a_file_with_another_hash_is_not_kept_and_the_next_try_fetches_again(web, capsys):
+    web.sent = save({"cls_token": torch.ones(9)})
+    assert load_deit_tiny(sha256=RIGHT) is None
+    assert f"SHA-256 {RIGHT}, got {hashlib.sha256(web.sent).hexdigest()}" in capsys.readouterr().out
+    assert not web.kept.exists()
+    web.kept.parent.mkdir(exist_ok=True)
+    web.kept.write_bytes(b"<!DOCTYPE html>")  # an older version of the course kept such pages
+    web.sent = FILE
+    with pytest.raises(RuntimeError, match="Missing key"):  # it is read now, and has one weight
+        load_deit_tiny(sha256=RIGHT)
+    assert web.kept.read_bytes() == FILE
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(web, capsys):
+    web.sent = FILE
+    web.kept.parent.touch()
+    assert load_deit_tiny() is None
+    assert capsys.readouterr().out.count("\n") == 1
 
 
 def test_a_photograph_is_brought_to_imagenets_scale():

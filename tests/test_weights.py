@@ -1,5 +1,7 @@
 """One type for attention weights: every model speaks it, and it keeps what it was given."""
 
+import re
+
 import pytest
 import torch
 
@@ -51,6 +53,23 @@ def test_one_example_and_its_written_words():
         list(weights)
 
 
+def test_weights_are_the_same_only_as_themselves():
+    """Tensors have no single answer to ==, so there is no comparison by content."""
+    table = torch.rand(1, 2, 3)
+    one, other = Weights.of_map(table), Weights.of_map(table)
+    assert one == one and one != other and len({one, other}) == 2
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 5), (2, 4, 5), (1, 1, 2, 3, 4, 5)])
+@pytest.mark.parametrize("name", ["encoder", "decoder", "cross"])
+def test_a_block_of_another_form_is_refused_by_name(name, shape):
+    sentence = (
+        rf"^{name} must be \(B, layers, heads, queries, keys\).* got {re.escape(str(shape))}$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        Weights(**{name: torch.rand(shape)})
+
+
 def test_steps_are_put_below_each_other():
     steps = [Weights(decoder=torch.full((1, 1, 1, 1, t), 1 / t)) for t in (1, 2, 3)]
     want = torch.tensor([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]])
@@ -61,7 +80,7 @@ def test_steps_are_put_below_each_other():
 def test_the_only_block_is_found_or_named():
     table = torch.rand(2, 5, 6)
     assert torch.equal(Weights.of_map(table).only()[:, 0, 0], table)
-    for several in (Weights(), Weights(table, table)):
+    for several in (Weights(), Weights(*[table[:, None, None]] * 2)):
         with pytest.raises(ValueError, match="exactly one block, got (none|encoder and decoder)"):
             several.only()
 

@@ -1,1 +1,1 @@
-"""What `make` calls.  Each file is one command."""
+"""What `make` calls: a file is a command, or something that commands and tests share."""

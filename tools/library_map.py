@@ -13,7 +13,11 @@ from tools.project import ROOT
 
 UTILS = ROOT / "utils"
 CLOSED = ("explorer", "extras", "quiz")
-TAUGHT = re.compile(r"\bnotebook (\d\d[a-z]?|A\d)\b", re.IGNORECASE)
+NUMBER = r"(?:\d\d[a-z]?|A\d)\b"
+TAUGHT = re.compile(
+    rf"\bnotebook\s+{NUMBER}|\bnotebooks\s+{NUMBER}(?:(?:,\s+{NUMBER})*,?\s+and\s+{NUMBER})?",
+    re.IGNORECASE,
+)
 
 
 def public_names(file: Path) -> list[str]:
@@ -35,8 +39,9 @@ def purpose(file: Path) -> str:
 
 
 def taught_in(file: Path) -> str:
-    """The notebooks that the docstrings of a file name, such as ``03``."""
-    return " ".join(sorted({number for number in TAUGHT.findall(file.read_text("utf-8"))}))
+    """The notebooks that a file names, such as ``03``, or ``02 07`` for "Notebooks 02 and 07"."""
+    named = " ".join(TAUGHT.findall(file.read_text("utf-8")))
+    return " ".join(sorted(set(re.findall(rf"\b{NUMBER}", named))))
 
 
 def table() -> str:

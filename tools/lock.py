@@ -108,23 +108,21 @@ def closure(system: str, python: str, versions: Versions) -> dict[str, str]:
 
 
 def lock_text(versions: Versions) -> str:
-    where: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    where: dict[str, set[str]] = defaultdict(set)
     version_of: dict[str, str] = {}
-    kinds = set(product(SYSTEMS, PYTHONS))
-    for system, python in sorted(kinds):
+    for system, python in product(sorted(SYSTEMS), PYTHONS):
         for name, version in closure(system, python, versions).items():
-            where[name].add((system, python))
+            where[name].add(system)
             version_of[name] = version.split("+")[0]  # 2.13.0+cpu: any build of it will do
     lines = [f"{name}=={version_of[name]}{_marker(where[name])}" for name in sorted(where)]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _marker(kinds: set[tuple[str, str]]) -> str:
+def _marker(systems: set[str]) -> str:
     """`; sys_platform == ...` for a package that only some systems need."""
-    systems = sorted({system for system, _ in kinds})
     if len(systems) == len(SYSTEMS):
         return ""
-    return " ; " + " or ".join(f'sys_platform == "{system}"' for system in systems)
+    return " ; " + " or ".join(f'sys_platform == "{system}"' for system in sorted(systems))
 
 
 def main() -> None:

@@ -54,12 +54,22 @@ EXTRAS = {name: Extra.of(row) for name, row in tomllib.loads(_TABLE).items()}
 
 def extra(name: str) -> Path:
     """The folder with the files of the extra ``name``, fetched if it is nowhere on this machine."""
-    return _find(name) or _fetch(name, _row(name), _cache() / name)
+    if found := _find(name):
+        return found
+    try:
+        return _fetch(name, _row(name), _cache() / name)
+    except Missing as error:
+        if lack := _lack_of_own(name):
+            raise type(error)(f"{error} {lack}") from error
+        raise
 
 
 def have(name: str) -> bool:
     """Whether the extra is on this machine, whole and right; the network is not asked."""
-    return _find(name) is not None
+    try:
+        return _find(name) is not None
+    except Missing:  # a wrong file in the reader's own folder: extra() says which
+        return False
 
 
 def how_to_get(name: str) -> str:
@@ -106,6 +116,17 @@ def _find(name: str) -> Path | None:
         if base is not cache:
             raise Missing(_stranger(folder / wrong[0], files[wrong[0]], found[wrong[0]]))
     return None
+
+
+def _lack_of_own(name: str) -> str:
+    """What the folder that COURSE_EXTRAS names lacks, as a sentence; empty if it names none."""
+    if not (own := os.environ.get("COURSE_EXTRAS")):
+        return ""
+    folder = Path(own).expanduser()
+    if not folder.is_dir():
+        return f"COURSE_EXTRAS is set, but {folder} is no folder."
+    lacks = [f"{name}/{file}" for file in _row(name).files if not (folder / name / file).is_file()]
+    return f"COURSE_EXTRAS is set, but {folder} lacks {' and '.join(lacks)}." if lacks else ""
 
 
 def _stranger(name: object, known: Blob, sha256: str) -> str:

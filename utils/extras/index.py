@@ -9,6 +9,7 @@ import base64
 import contextlib
 import html
 import http.client
+import os
 import re
 import ssl
 import subprocess
@@ -82,7 +83,10 @@ def _indexes(settings: dict[str, str]) -> Iterator[str]:
         raise Unreachable("pip is told to ask no index (no-index).")
     if "index-url" not in settings:
         said = _pip("download", "--help")
-        settings = settings | {"index-url": re.search(r"url>[^(]+\(default\s+(\S+)\)", said)[1]}
+        default = re.search(r"url>[^(]+\(default\s+(\S+)\)", said)
+        if default is None:
+            raise Missing("pip's help names no index: name one in the variable PIP_INDEX_URL.")
+        settings = settings | {"index-url": default[1]}
     yield from settings["index-url"].split()
     yield from settings.get("extra-index-url", "").split()
 
@@ -98,7 +102,8 @@ def _pip_settings() -> dict[str, str]:
 
 def _pip(*words: str) -> str:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]
-    result = subprocess.run(command, capture_output=True, text=True)
+    wide = {**os.environ, "COLUMNS": "200"}  # in a narrow terminal pip breaks addresses in two
+    result = subprocess.run(command, capture_output=True, text=True, env=wide)
     if result.returncode != 0:
         raise Missing(f"pip cannot say which index it uses: {result.stderr.strip()[-200:]}")
     return result.stdout

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # tensors have no single answer to ==
 class Weights:
     """Who looked at whom: one tensor for each block of attention, or None where there is none.
 
@@ -23,6 +23,14 @@ class Weights:
     encoder: Tensor | None = None  # the source looks at itself
     decoder: Tensor | None = None  # the target looks at itself, and at nothing that comes later
     cross: Tensor | None = None  # the target looks at the source
+
+    def __post_init__(self):
+        for name, block in self.blocks().items():
+            if len(block.shape) not in (4, 5):
+                raise ValueError(
+                    f"{name} must be (B, layers, heads, queries, keys), or one example of it "
+                    f"without B, got {tuple(block.shape)}"
+                )
 
     @classmethod
     def of_layers(cls, **blocks: Sequence[Tensor | None]) -> Weights:

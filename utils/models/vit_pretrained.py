@@ -6,8 +6,10 @@ you do not know it, the function shows it, and reads the file only with ``trust=
 """
 
 import hashlib
+import http.client
+import json
 import re
-import urllib.error
+import tempfile
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import replace
@@ -101,11 +103,13 @@ def load_deit_tiny(
     """DeiT-tiny (Touvron et al. 2021, Apache-2.0) with its published weights: 22.9 MB.
 
     ``path`` is a file that you have already; without it the file is fetched once and kept in your
-    home folder.  Without a network one sentence is printed and None comes back.
+    home folder.  If something else comes, or nothing, then nothing is kept: one sentence is printed
+    and None comes back.
     """
     if path is None:
         path = KEPT.expanduser()
-        if not path.is_file() and not _fetch(URL, path):
+        kept = path.is_file() and not _fault(path.read_bytes(), sha256)
+        if not kept and not _fetch(URL, path, sha256):
             return None
     return load_timm(deit_tiny(), path, sha256=sha256, trust=trust)
 
@@ -116,15 +120,35 @@ def ready(image: Tensor) -> Tensor:
     return (image - mean) / spread
 
 
-def _fetch(url: str, path: Path) -> bool:
+def _fetch(url: str, path: Path, sha256: str | None) -> bool:
+    """Bring the file to ``path``, whole and right or not at all."""
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
             content = answer.read()
-    except (urllib.error.URLError, OSError) as error:
-        print(f"DeiT-tiny could not be fetched ({error}). The notebook is complete without it.")
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(path)
-    return True
+        if not (fault := _fault(content, sha256)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="part-", dir=path.parent) as part:
+                (Path(part) / path.name).write_bytes(content)
+                (Path(part) / path.name).replace(path)
+    except (OSError, http.client.HTTPException) as error:
+        fault = str(error) or type(error).__name__
+    if fault:
+        print(f"DeiT-tiny could not be fetched ({fault}). The notebook is complete without it.")
+    return not fault
+
+
+def _fault(content: bytes, sha256: str | None) -> str:
+    """Why this is not the file that we want; empty if it may be."""
+    size = int.from_bytes(content[:8], "little")  # of the header, which says where each tensor ends
+    try:
+        header = json.loads(content[8 : 8 + size])
+        ends = [row["data_offsets"][1] for name, row in header.items() if name != "__metadata__"]
+        whole = len(content) == 8 + size + max(ends)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        whole = False
+    if not whole:
+        return "what came is no whole safetensors file: a network may send its log-in page instead"
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and found != sha256.lower():
+        return f"another file came: expected SHA-256 {sha256.lower()}, got {found}"
+    return ""

@@ -26,6 +26,8 @@ GENERAL = {
     "no-gradient": "The numbers are right, but no gradient flows back through them, so "
     "nothing could be learnt through this function. Remove `detach()`, `.data` or `no_grad()`.",
     "returns-nothing": "The function gives back None. Is its last line a `return`?",
+    "returns-nothing-sometimes": "The function gives back None: on the way that these inputs take "
+    "through it no `return` is met. Does every case have one, and is each name spelled as asked?",
     "returns-generator": "A generator comes back, which has computed nothing yet: `yield`, or "
     "`(... for ...)` in round brackets. `return` hands back the result itself.",
     "returns-layer": "A layer comes back, of type {0}: it was made, but not called with a tensor. "

@@ -118,7 +118,7 @@ class Scene:
 
 
 def scene_of(cells: dict[tuple[int, int], str]) -> Scene:
-    """A scene by hand: ``scene_of({(0, 1): "red circle", (2, 3): "blue square"})``."""
+    """A scene by hand: ``scene_of({(0, 1): "red circle", (2, 2): "blue square"})``."""
     things = []
     for (row, column), words in sorted(cells.items()):
         parts = words.split()

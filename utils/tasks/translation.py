@@ -77,11 +77,11 @@ class Translator:
 
     def __call__(self, text: str) -> Translation:
         words = tokenize(str(text))
-        if not any(word.isalnum() for word in words):
+        while words and not any(letter.isalnum() for letter in words[-1]):
+            words.pop()
+        if not words:
             return _no("Type an English sentence, for example: Jane visits Africa in September.")
-        if words[-1] != ".":
-            spoken = words[-1] in self.source or any(letter.isalnum() for letter in words[-1])
-            words = [*(words if spoken else words[:-1]), "."]  # "!" is a full stop to us
+        words.append(".")  # whatever ended the sentence: "!" is a full stop to us
         if len(words) > 2 * self.longest:
             return _no(
                 f"That sentence has {len(words)} words. In training no sentence was longer than "

@@ -1,4 +1,4 @@
-"""Scoring alignments: does attention look where a translator would?  Notebook 02, section 8.
+"""Scoring alignments: does attention look where a translator would?  Notebook 02, section 9.
 
 A link is ``(target position, source position)``.  Gold links are *sure* or merely *possible* (an
 article belongs to "the" and to its noun); sure ones are possible too.

@@ -28,7 +28,7 @@ def date_pairs(
     pairs = []
     while len(pairs) < count:
         number = rng.randrange(days)
-        if (number * 7919 % 10 == 0) == (split == "test"):  # one day in ten, spread over the weeks
+        if (number % 10 == 0) == (split == "test"):  # one day in ten, spread over the weeks
             day = FIRST + datetime.timedelta(days=number)
             pairs.append((write_date(day, rng.choice(STYLES)), translate_date(day, language)))
     return pairs

@@ -178,6 +178,8 @@ LOOKS = """
 none-not-handled 9: `{0}` is None here (an argument left out?), and this line needs a value.
 foreign-name 9: `{0}` is a name of another library; {1}.
 missing-import 9: `{0}` was not imported: `{1}` does it.
+own-check 9.9: This line of the solution stops it by itself: what it asks for does not hold here,
+  on inputs that the task allows. {0}
 brackets-of-and 9.1: `&` and `|` bind stronger than a comparison, so `a < b & c < d` asks for
   `a < (b & c) < d`: each comparison needs its own brackets.
 missing-self 9: `{0}` does without `self`, through which all that is the object's is reached.

@@ -22,7 +22,6 @@ from utils.quiz.naming.fill import Matrix, fillings, units_of
 from utils.quiz.naming.finding import Finding
 
 _ours: dict[tuple, tuple[tuple, nn.Module]] = {}
-_spares: dict[int, nn.Module] = {}  # copies of parts that are handed in, used again and again
 
 
 def run(reference: type, student: Any, sizes: tuple, *inputs: Any) -> Any:
@@ -52,7 +51,7 @@ def filled(reference: type, student: Any, sizes: tuple) -> nn.Module | None:
 
 def _new(student: Any, sizes: tuple, ours: nn.Module) -> tuple[nn.Module, set[int]]:
     """The student's module, and the ids of the parameters that it was handed."""
-    parts = tuple(_spare(s) if isinstance(s, nn.Module) else s for s in sizes)
+    parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
     module = made(student, parts, ours)
     given = set()
     for part, known in zip(parts, sizes, strict=True):
@@ -60,19 +59,6 @@ def _new(student: Any, sizes: tuple, ours: nn.Module) -> tuple[nn.Module, set[in
             part.load_state_dict(known.state_dict())  # whatever `__init__` may have done to it
             given |= {id(p) for p in part.parameters()}
     return module, given
-
-
-def _spare(part: nn.Module) -> nn.Module:
-    """A copy with the same weights; copying a module takes longer than all else in a check."""
-    spare = _spares.get(id(part))
-    if spare is not None:
-        try:
-            spare.load_state_dict(part.state_dict())
-            return spare
-        except RuntimeError:  # somebody took it apart
-            pass
-    _spares[id(part)] = copy.deepcopy(part)
-    return _spares[id(part)]
 
 
 def _copied(ours: nn.Module, module: nn.Module) -> bool:
@@ -268,7 +254,7 @@ def _given_of(ours: nn.Module, sizes: tuple) -> set[int]:
     return {id(p) for part in parts for p in part.parameters()}
 
 
-def drops_out(student: type, sizes: tuple) -> bool:
+def drops_out(reference: type, student: type, sizes: tuple) -> bool:
     """Has the module a dropout that works in training?"""
     parts = tuple(copy.deepcopy(s) if isinstance(s, nn.Module) else s for s in sizes)
     return any(isinstance(m, nn.Dropout) and m.p > 0 for m in student(*parts).modules())

@@ -5,6 +5,8 @@ Where no single edit does, one may turn the code into a known wrong answer: it h
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import time
 from collections import Counter
@@ -15,6 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from utils.quiz.guard import guarded
 from utils.quiz.naming import modules, prints
 from utils.quiz.naming.answers import Answers, Variant, copy_args, error_text
 from utils.quiz.naming.edits import Edit, edits_of
@@ -23,6 +26,7 @@ from utils.quiz.outcome import Outcome, failed, normalise, same
 
 SECONDS = 0.03  # of CPU time for trying edits
 MORE = 0.03  # where nobody else has a name for it either
+ONE = 0.1  # for one edit of a text with a loop that could become endless
 AT_FIRST = 0.25  # the first time in a kernel, when every call costs more
 OF_AXES = {"missing-axis", "not-transposed", "vectors-as-matrix", "wrong-axis", "keepdim"}
 OF_AXES |= {"squeezes-all", "wrong-size", "bias-left-out", "axis-left", "flat"}
@@ -54,6 +58,8 @@ class Attempt:
         self.halves: list[tuple[Edit, Outcome]] = []
         self.found: list[Repair] = []
         self.met = 0
+        self.keeps_state: bool | None = None  # does it carry something from call to call?
+        self.risky = any(isinstance(n, ast.While | ast.Pow) for n in ast.walk(source.tree))
         self.suspected: set[str] = set()  # kinds that the numbers suggest: tried first
         self.made: dict[int, nn.Module | None] = {}
         self.making = source.lines_of("__init__")  # an edit there needs a new module
@@ -61,12 +67,19 @@ class Attempt:
     def _fits(self, outcome: Outcome, probe: int) -> bool:
         return same(outcome, self.right[probe], self.tolerance)
 
-    def _run(self, edit: Edit, probe: int) -> Outcome:
+    def _run(self, edit: Edit | None, probe: int) -> Outcome:
+        if not self.risky:
+            return self._outcome(edit, probe)
+        ran = guarded(lambda: self._outcome(edit, probe), ONE)  # an edit may make a loop endless
+        return ran.value if ran.ended_well else failed("stopped")
+
+    def _outcome(self, edit: Edit | None, probe: int) -> Outcome:
         try:
             torch.default_generator.manual_seed(0)
             solution = self.source.define(edit)
             args = copy_args(self.answers.probes[probe])
-            module = self._module(probe) if edit.line not in self.making else None
+            kept = edit is None or edit.line not in self.making
+            module = self._module(probe) if kept else None
             if module is not None:  # made and filled once, it is handed from edit to edit
                 module.__class__ = solution
                 return normalise(modules.call(module, args[1:]))
@@ -77,9 +90,12 @@ class Attempt:
     def _module(self, probe: int) -> nn.Module | None:
         """The student's module as a probe wants it; None if there is none that can be kept."""
         if probe not in self.made:
-            exercise, sizes = self.answers.exercise, self.answers.probes[probe][0]
-            student = self.source.define() if exercise.is_module else None
-            self.made[probe] = student and modules.filled(exercise.reference, student, sizes)
+            exercise, self.made[probe] = self.answers.exercise, None
+            if exercise.is_module:
+                sizes = self.answers.probes[probe][0]
+                with contextlib.suppress(Exception):  # the text alone may not make a module
+                    student = self.source.define()
+                    self.made[probe] = modules.filled(exercise.reference, student, sizes)
         return self.made[probe]
 
     @functools.cached_property
@@ -114,6 +130,10 @@ class Attempt:
         end = time.process_time() + (seconds if known else AT_FIRST)
         _asked.add(self.answers.exercise.id)
         others = [i for i in range(len(self.right)) if i != self.pivot]
+        if self.keeps_state is None:  # right as it stands, if only made anew?
+            self.keeps_state = self._fits(self._run(None, self.pivot), self.pivot)
+        if self.keeps_state:
+            return
         while self.edits and time.process_time() < end:
             edit = self.edits.pop()
             outcome = self._run(edit, self.pivot)

@@ -261,6 +261,8 @@ def _numbers(site: Site) -> Iterator[Slip]:
     for name in site.names if site.constants else ():
         undone = ("typed-in", f"{role} is {old:g}, typed in as a fixed number")
         yield Slip(ast.Name(name, ast.Load()), None, undone, 1.6, role, ("number", old, name))
+        if old > 3:  # so large a number is mostly the width of something
+            yield Slip(expression(f"{name}.shape[-1]"), None, undone, 1.6, role)
 
 
 def _role(site: Site) -> str:

@@ -45,14 +45,12 @@ EXERCISE = Exercise(
         ),
         bug(
             "cosine",
-            "q and k are cut to length 1 first (cosine similarity). Attention takes the plain dot "
-            "product, in which a long key counts more.",
+            "q and k are cut to length 1 (cosine similarity). In a dot product length counts.",
             (PRODUCT, "torch.cosine_similarity(q[..., :, None, :], k[..., None, :, :], dim=-1)"),
         ),
         bug(
             "own-key-only",
-            "Query i meets key i only (a product entry by entry, then a sum). Each query has to "
-            "meet every key.",
+            "Query i meets key i only (entry by entry). Each query has to meet every key.",
             (PRODUCT, "torch.diag_embed((q * k).sum(-1))"),
         ),
         bug(
@@ -64,10 +62,14 @@ EXERCISE = Exercise(
         ),
         bug(
             "scale-half",
-            "The scores are divided by d/2: `d ** 1/2` means (d ** 1)/2, since the power comes "
-            "first.",
+            "The scores are divided by d/2: `d ** 1/2` means (d ** 1)/2, the power comes first.",
             (SCALE, "(q.shape[-1] / 2)"),
             see="03, section 4",
+        ),
+        bug(
+            "scale-double",
+            "The scores are divided by d and by 2: in `/ d ** 1/2` the power comes first.",
+            (SCALE, "(2 * q.shape[-1])"),
         ),
         bug(
             "scale-after-softmax",
