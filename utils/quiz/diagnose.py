@@ -37,7 +37,8 @@ CLOSE = 0.03  # two findings of that little difference are both told
 def diagnose(exercise: Exercise, student: Any, attempt: int = 2) -> Verdict:
     """The verdict on ``student``'s solution. Never raises, except for a Ctrl-C.
 
-    A first ``attempt`` is told the line and the kind of its mistake; later ones in full.
+    A first ``attempt`` is told the line and the kind of its mistake where a finding knows both;
+    the author's own sentences are told at once. Later attempts are told in full.
     """
 
     def verdict(status: Status, message: str, **more: Any) -> Verdict:
