@@ -56,7 +56,7 @@ class ToyModel:
 def _call(student, *args):
     """The rows as one table, -1 where nothing was said."""
     rows = student(*args)
-    lists = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+    lists = isinstance(rows, list) and all(isinstance(row, list | Tensor) for row in rows)
     if not lists or not all(isinstance(t, int | Tensor) and t >= 0 for row in rows for t in row):
         return rows  # not rows of words: shown as it is
     return [[int(token) for token in row] + [-1] * (12 - len(row)) for row in rows]
