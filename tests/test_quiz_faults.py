@@ -140,6 +140,23 @@ def test_a_method_that_is_put_into_its_class_later_gets_a_verdict():
     assert not verdict_on("X07-3", LATE).passed
 
 
+PARENT = """
+class Two(nn.Module):
+    def __init__(self, a, b):
+        super().__init__()
+        self.up, self.down = nn.Linear(a, b), nn.Linear(b, a)
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+class FFN(Two):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+"""
+
+
+def test_a_class_that_leaves_the_work_to_its_parent_is_not_blank():
+    assert verdict_on("X07-2", PARENT).passed
+
+
 HOOKED = """
 class TinyViT(nn.Module):
     def __init__(self, embed, encoder, num_patches, d_model):

@@ -51,10 +51,12 @@ def _steps(code: types.CodeType) -> list[dis.Instruction]:
 
 def _only_calls_super(code: types.CodeType) -> bool:
     """`super().__init__()` alone is given with the blank and counts as nothing."""
+    handed = (i for i in _steps(code) if i.opname.startswith("LOAD_FAST") and i.argval != "self")
     return (
         code.co_name == "__init__"
         and set(code.co_names) <= {"super", "__init__"}
         and not any(i.opname.startswith("STORE") for i in _steps(code))
+        and not any(handed)  # sizes for a parent class that does the rest
     )
 
 
